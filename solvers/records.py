@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from solvers.columns import (
-    Array,
     Byte,
     BytePerSecond,
     Choice,
@@ -70,4 +69,34 @@ class Architecture:
     max_context: Token = column("longest context the model was made for (infinite where it has none)")
     forward_flops: Flop = column("work of one unit forward, for nets that are not transformers over tokens (0 elsewhere)")
     forward_traffic: Byte = column("activation bytes written and read by one unit forward at 16 bit, for such nets")
-    tokenizer: Array = column("code of the vocabulary's family: models of one family can draft for each other")
+    tokenizer: Count = column("code of the vocabulary's family: models of one family can draft for each other")
+
+
+@dataclass(frozen=True)
+class Device:
+    """One accelerator as it computes in one precision. Figures that nobody has are NaN, never 0."""
+
+    peak_flops: FlopPerSecond = column("dense peak in the arithmetic of the precision (NaN where the chip lacks it)")
+    precision_supported: Flag = column("the chip computes in that arithmetic")
+    weight_bytes: Byte = column("stored bytes of one quantised parameter, scales included")
+    activation_bytes: Byte = column("bytes of one activation between kernels (2, or 4 at fp32 and tf32)")
+    memory_capacity: Byte = column("memory that a process can use")
+    memory_bandwidth: BytePerSecond = column("peak bandwidth of that memory")
+    link_bandwidth: BytePerSecond = column("peak bandwidth to peers in the same link domain, one direction")
+    link_domain: Count = column("accelerators that reach each other over that link")
+    host_link_bandwidth: BytePerSecond = column("peak bandwidth to the host, one direction")
+    storage_bandwidth: BytePerSecond = column("storage bandwidth that the usual node gives each accelerator")
+    tdp: Watt = column("thermal design power of the accelerator")
+    price_per_hour: UsdPerHour = column("price of one accelerator for an hour, on the terms chosen")
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """What joins accelerators: nodes, their network, and how often they fail."""
+
+    n_accelerators: Count = column("accelerators in the fleet")
+    accelerators_per_node: Count = column("accelerators in one node")
+    nic_bandwidth: BytePerSecond = column("network bandwidth of one accelerator's share of its node's ports, one direction")
+    fabric_latency: Second = column("latency of a small message between nodes")
+    oversubscription: Ratio = column("how much less the core of the network carries than its edge (1: full bisection)")
+    accelerator_mtbf: Second = column("mean time between failures that stop a job, for one accelerator with its share of the node")
