@@ -80,10 +80,12 @@ class Column:
     choices: tuple[str, ...] = ()
     source: str | None = None
     record: type | None = None
+    keys: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
     @property
     def required(self) -> bool:
-        """True when somebody has to give a value: no default, not optional, and no other column to take it from."""
+        """True when somebody has to give a value: no default, and not optional."""
         return self.default is dataclasses.MISSING and not self.optional and self.record is None
 
     def allowed(self) -> str:
@@ -133,9 +135,17 @@ def column(description: str, *, choices: tuple[str, ...] = ()) -> Any:
     return dataclasses.field(metadata={"description": description, "choices": choices})
 
 
-def record(description: str) -> Any:
-    """Declare an input that is a whole catalogue record (an `Architecture`, a `Device`, ...)."""
-    return dataclasses.field(metadata={"description": description})
+def record(
+    description: str, *, keys: tuple[str, ...] = (), needs: tuple[str, ...] = (), optional: bool = False
+) -> Any:
+    """Declare an input that is a whole catalogue record (an `Architecture`, a `Device`, ...).
+
+    `keys` are the names that select it where they differ from the usual ones (`("draft_model",)`); `needs` are the
+    fields without which there is no answer, so that a gap in the catalogue is an error that says what to supply.
+    Every field of an `optional` record that nobody selects is NaN.
+    """
+    meta = {"description": description, "keys": keys, "needs": needs, "optional": optional}
+    return dataclasses.field(metadata=meta)
 
 
 @functools.cache
@@ -146,7 +156,7 @@ def declared(cls: type, made_by: str = "") -> dict[str, Column]:
     for item in dataclasses.fields(cls):
         hint, meta = hints[item.name], dict(item.metadata)
         if dataclasses.is_dataclass(hint):
-            found[item.name] = Column(item.name, "record", meta["description"], made_by, record=hint)  # type: ignore[arg-type]
+            found[item.name] = Column(item.name, "record", made_by=made_by, record=hint, **meta)  # type: ignore[arg-type]
             continue
         unit = next((m.name for m in getattr(hint, "__metadata__", ()) if isinstance(m, Unit)), None)
         if unit is None or "description" not in meta:
