@@ -16,7 +16,7 @@ import numpy as np
 
 from solvers.columns import Array, Column, declared
 from solvers.complaints import Complaint, InvalidInput, near
-from solvers.lowering import SELECTORS, gaps, keys_of, known_fields, lower
+from solvers.lowering import SELECTORS, gaps, hardware_of, keys_of, known_fields, lower
 
 
 class ChainError(ValueError):
@@ -107,20 +107,25 @@ class Chain:
         """All that may be given: inputs first, then the catalogue's fields."""
         return {**self.overridable, **self.inputs}
 
-    def bind(self, menus: Mapping[str, tuple[Any, ...]], given: Mapping[str, Any], place: Any = None) -> Problem:
+    def bind(
+        self, menus: Mapping[str, tuple[Any, ...]], given: Mapping[str, Any], place: Any = None, catalog: Any = None
+    ) -> Problem:
         """Check the names that will be given and the catalogue's gaps; return what can be run.
 
         Args:
             menus: for each selecting name, the entries that its codes stand for.
             given: the names (and anything) that `run` will be given besides.
+            place: says where a key stands, for complaints ("study.yaml:12:5").
+            catalog: where a fleet's hardware is looked up, if not in the shipped catalogue.
 
         Raises:
             InvalidInput: with every complaint at once.
         """
         where = place or (lambda key: "")
-        menus, complaints = dict(menus), []
+        menus, complaints, linked = dict(menus), [], False
         if "fleet" in menus and "hardware" in self.inputs and "hardware" not in menus:
-            menus["hardware"] = tuple(entry.hardware_entry for entry in menus["fleet"])
+            menus["hardware"] = tuple(hardware_of(entry, catalog) for entry in menus["fleet"])
+            linked = True
         for name in [*given, *menus]:
             if name in self.outputs and name not in self.inputs:
                 message = f"is made by {self.outputs[name].made_by}, so it cannot be given"
@@ -135,7 +140,7 @@ class Chain:
             complaints = self._catalogue_gaps(menus, given)
         if complaints:
             raise InvalidInput(complaints)
-        return Problem(self, menus, _linked(menus))
+        return Problem(self, menus, linked)
 
     def _catalogue_gaps(self, menus: Mapping[str, tuple[Any, ...]], given: Mapping[str, Any]) -> list[Complaint]:
         found: dict[tuple[str, str], Complaint] = {}
@@ -149,12 +154,6 @@ class Chain:
                     )
                     found.setdefault((field, entry), Complaint(field, message))
         return list(found.values())
-
-
-def _linked(menus: Mapping[str, tuple[Any, ...]]) -> bool:
-    """True when the hardware follows the fleet, code for code."""
-    fleets = menus.get("fleet", ())
-    return bool(fleets) and menus.get("hardware") == tuple(entry.hardware_entry for entry in fleets)
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,7 @@ class Problem:
         if column.record is not None:
             whole = lower(column, self.menus, codes)
             if column.optional:
-                return whole
+                return whole  # an override by name means the main record: the model, not the draft model
             over = {f: given[f] for f in known_fields(column.record) if f in given}
             return dataclasses.replace(whole, **over) if over else whole
         if column.name in given:

@@ -27,7 +27,7 @@ import numpy as np
 from solvers.chain import Chain, Wiring, default_value, encode
 from solvers.columns import Column, declared
 from solvers.complaints import Complaint, InfeasiblePlan, InvalidInput, near
-from solvers.lowering import SELECTORS, absent, gaps, keys_of, single
+from solvers.lowering import SELECTORS, absent, gaps, hardware_of, keys_of, single
 from solvers.reasons import codes, sentences
 
 
@@ -181,7 +181,7 @@ def read_given(cls: type[Solver], given: Mapping[str, Any]) -> tuple[dict[str, n
             except InvalidInput as problem:
                 complaints += problem.complaints
     if "fleet" in entries and "hardware" not in entries:
-        entries["hardware"] = entries["fleet"].hardware_entry
+        entries["hardware"] = hardware_of(entries["fleet"])
     complaints += _missing(cls, values, entries)
     if complaints:
         raise InvalidInput(complaints)
@@ -347,6 +347,7 @@ def answers(chain: Chain, solvers: tuple[type[Solver], ...], given: Mapping[str,
     """
     values, menus = _chain_given(chain, given)
     problem = chain.bind({k: (e,) for k, e in menus.items()}, values)
+    menus = {k: entry for k, (entry,) in problem.menus.items()}
     plans, outputs, bare = problem.trace(values)
     dressed = {}
     for cls in solvers:

@@ -19,7 +19,7 @@ import numpy as np
 from solvers.columns import Array, Column
 from solvers.lowering.menu import LOWERINGS, SELECTORS, Lowering, Selector
 
-__all__ = ["LOWERINGS", "SELECTORS", "Lowering", "Menus", "Selector", "absent", "known_fields", "lower"]
+__all__ = ["LOWERINGS", "SELECTORS", "Lowering", "Menus", "Selector", "absent", "gaps", "hardware_of", "known_fields", "lower"]
 
 Menus = Mapping[str, tuple[Any, ...]]
 """For each selecting name, the catalogue entries that its integer codes stand for."""
@@ -84,6 +84,13 @@ def lower(column: Column, menus: Menus, codes: Mapping[str, Array]) -> Any:
     return column.record(**{name: values[index] for name, values in table.items()})
 
 
+def hardware_of(fleet: Any, catalog: Any = None) -> Any:
+    """The accelerator that a fleet is made of, as a catalogue entry."""
+    if catalog is None:
+        from solvers.catalog import catalog
+    return catalog.find("hardware", fleet.text("hardware"))
+
+
 def gaps(column: Column, menus: Menus, overridden: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The needed fields that the catalogue lacks for some entry: pairs of field and the entries' names."""
     if not column.needs or column.record is None:
@@ -101,5 +108,3 @@ def gaps(column: Column, menus: Menus, overridden: Mapping[str, Any]) -> list[tu
         names = sorted({str(getattr(entries[0][i[0]], "name", entries[0][i[0]])) for i in where})
         missing += [(need, name) for name in names]
     return missing
-
-
