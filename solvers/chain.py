@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.columns import Array, Column, declared
+from solvers.columns import REQUIRED, Array, Column, declared
 from solvers.complaints import Complaint, InvalidInput, near
 from solvers.lowering import SELECTORS, gaps, hardware_of, keys_of, known_fields, lower
 
@@ -76,11 +76,9 @@ class Chain:
         assert column.record is not None
         for key in keys_of(column):
             selector = SELECTORS[key]
-            missing = dataclasses.MISSING if selector.default is None else selector.default
-            self.inputs.setdefault(
-                key,
-                Column(key, "name", selector.description, solver, missing, optional=selector.optional or column.optional),
-            )
+            default = REQUIRED if selector.default is None else selector.default
+            optional = selector.optional or column.optional
+            self.inputs.setdefault(key, Column(key, "name", selector.description, solver, default, optional))
         if not column.optional:
             for name, field in declared(column.record).items():
                 known = self.overridable.setdefault(name, dataclasses.replace(field, made_by=column.record.__name__))
@@ -196,7 +194,9 @@ class Problem:
         made["feasible"] = np.asarray(reasons) == 0
         return plans, made, answers
 
-    def _value(self, column: Column, given: Mapping[str, Array], codes: Mapping[str, Array], made: Mapping[str, Array]) -> Any:
+    def _value(
+        self, column: Column, given: Mapping[str, Array], codes: Mapping[str, Array], made: Mapping[str, Array]
+    ) -> Any:
         if column.record is not None:
             whole = lower(column, self.menus, codes)
             if column.optional:
@@ -216,7 +216,7 @@ class Problem:
 
 def default_value(column: Column) -> Array:
     """The value inside of an input that nobody gave: its default as an SI float or code, or NaN."""
-    if column.default is dataclasses.MISSING:
+    if column.default is REQUIRED:
         return np.array([math.nan])
     return np.array([encode(column, column.default)])
 

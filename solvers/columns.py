@@ -63,6 +63,15 @@ Reasons = Annotated[Array, Unit("reasons")]
 """A bit for every reason why the plan is infeasible; 0 is feasible. See `solvers.reasons`."""
 
 
+class _Required:
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED = _Required()
+"""The default of an input that somebody has to give."""
+
+
 @dataclass(frozen=True)
 class Column:
     """A declared column: all that is known of a name."""
@@ -71,14 +80,14 @@ class Column:
     unit: str
     description: str
     made_by: str = ""
-    default: Any = dataclasses.MISSING
+    default: Any = REQUIRED
     optional: bool = False
     integer: bool = False
     minimum: float | None = None
     maximum: float | None = None
     above: float | None = None
     choices: tuple[str, ...] = ()
-    source: str | None = None
+    source: str = ""
     record: type | None = None
     keys: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
@@ -86,7 +95,7 @@ class Column:
     @property
     def required(self) -> bool:
         """True when somebody has to give a value: no default, and not optional."""
-        return self.default is dataclasses.MISSING and not self.optional and self.record is None
+        return self.default is REQUIRED and not self.optional and self.record is None
 
     def allowed(self) -> str:
         """The permitted range, in words."""
@@ -108,14 +117,14 @@ class Column:
 def parameter(
     description: str,
     *,
-    default: Any = dataclasses.MISSING,
+    default: Any = REQUIRED,
     optional: bool = False,
     integer: bool = False,
     minimum: float | None = None,
     maximum: float | None = None,
     above: float | None = None,
     choices: tuple[str, ...] = (),
-    source: str | None = None,
+    source: str = "",
 ) -> Any:
     """Declare an input of a solver.
 
@@ -160,7 +169,8 @@ def declared(cls: type, made_by: str = "") -> dict[str, Column]:
             continue
         unit = next((m.name for m in getattr(hint, "__metadata__", ()) if isinstance(m, Unit)), None)
         if unit is None or "description" not in meta:
-            raise TypeError(f"{cls.__name__}.{item.name} needs a unit alias and parameter(...), column(...) or record(...)")
+            needed = "a unit alias and parameter(...), column(...) or record(...)"
+            raise TypeError(f"{cls.__name__}.{item.name} needs {needed}")
         found[item.name] = Column(item.name, unit, made_by=made_by, **meta)
     return found
 

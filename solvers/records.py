@@ -25,7 +25,7 @@ from solvers.columns import (
 )
 
 WORK_UNITS = ("token", "sequence", "image", "step")
-"""What one unit of work is: decoders count tokens, encoders sequences, vision nets images, diffusion denoising steps."""
+"""What a unit of work is: decoders count tokens, encoders sequences, vision nets images, diffusion denoising steps."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Architecture:
     sliding_layers: Count = column("layers with softmax attention over a sliding window")
     sliding_window: Token = column("length of that window")
     linear_layers: Count = column("state-space or linear-attention layers")
-    linear_state_bytes: Byte = column("recurrent state of one such layer for one sequence, 32-bit state as engines keep it")
+    linear_state_bytes: Byte = column("recurrent state of one such layer a sequence (32 bit, as engines keep it)")
     linear_params: Count = column("parameters of one such layer")
     mla: Flag = column("multi-head latent attention: the cache holds one latent a token")
     q_lora_rank: Count = column("rank of the query's compression (0: none)")
@@ -67,7 +67,7 @@ class Architecture:
     vocab: Count = column("entries in the vocabulary")
     tied_embeddings: Flag = column("the head reuses the embedding matrix")
     max_context: Token = column("longest context the model was made for (infinite where it has none)")
-    forward_flops: Flop = column("work of one unit forward, for nets that are not transformers over tokens (0 elsewhere)")
+    forward_flops: Flop = column("work of one unit forward, for nets that are no transformers over tokens (0 elsewhere)")
     forward_traffic: Byte = column("activation bytes written and read by one unit forward at 16 bit, for such nets")
     tokenizer: Count = column("code of the vocabulary's family: models of one family can draft for each other")
 
@@ -96,7 +96,7 @@ class Fleet:
 
     n_accelerators: Count = column("accelerators in the fleet")
     accelerators_per_node: Count = column("accelerators in one node")
-    nic_bandwidth: BytePerSecond = column("network bandwidth of one accelerator's share of its node's ports, one direction")
+    nic_bandwidth: BytePerSecond = column("an accelerator's share of its node's network ports, one direction")
     fabric_latency: Second = column("latency of a small message between nodes")
     oversubscription: Ratio = column("how much less the core of the network carries than its edge (1: full bisection)")
-    accelerator_mtbf: Second = column("mean time between failures that stop a job, for one accelerator with its share of the node")
+    accelerator_mtbf: Second = column("mean time between job-stopping failures of an accelerator and its share of a node")

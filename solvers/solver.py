@@ -13,7 +13,6 @@ length one; and returns the answer's dataclass with quantities in its fields, pl
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import math
@@ -25,10 +24,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from solvers.chain import Chain, Wiring, default_value, encode
-from solvers.columns import Column, declared
+from solvers.columns import REQUIRED, Column, declared
 from solvers.complaints import Complaint, InfeasiblePlan, InvalidInput, near
 from solvers.lowering import SELECTORS, absent, gaps, hardware_of, keys_of, single
 from solvers.reasons import codes, sentences
+
+
+SolverClass = Any
+"""A subclass of `Solver` (its functions are cached by class, which a type checker cannot follow)."""
 
 
 class InfeasibleWarning(UserWarning):
@@ -47,7 +50,8 @@ class Solver:
         answer = hints.pop("return")
         (plan,) = hints.values()
         cls.Plan, cls.Answer = plan, answer
-        cls._Dressed = type(answer.__name__, (_Answered, answer), {"__doc__": answer.__doc__, "__module__": answer.__module__})
+        about = {"__doc__": answer.__doc__, "__module__": answer.__module__}
+        cls._Dressed = type(answer.__name__, (_Answered, answer), about)
         cls.solve = _face(cls)  # type: ignore[method-assign]
 
     _Dressed: ClassVar[type]
@@ -59,14 +63,14 @@ class Solver:
     @classmethod
     def wiring(cls) -> Wiring:
         """What the solver asks and says, for a chain."""
-        return _wiring(cls)
+        solver: SolverClass = cls
+        return _wiring(solver)
 
 
 @functools.cache
-def _wiring(cls: type[Solver]) -> Wiring:
-    return Wiring(
-        cls.__name__, cls.Plan, cls.Answer, cls.columns, declared(cls.Plan, cls.__name__), declared(cls.Answer, cls.__name__)
-    )
+def _wiring(cls: SolverClass) -> Wiring:
+    name = cls.__name__
+    return Wiring(name, cls.Plan, cls.Answer, cls.columns, declared(cls.Plan, name), declared(cls.Answer, name))
 
 
 class _Answered:
@@ -92,7 +96,7 @@ class _Answered:
 
 
 @functools.cache
-def selectors(cls: type[Solver]) -> tuple[str, ...]:
+def selectors(cls: SolverClass) -> tuple[str, ...]:
     """The names of catalogue entries that a solver asks for, those for its main records first."""
     names: dict[str, None] = {}
     for column in _wiring(cls).asks.values():
@@ -102,20 +106,21 @@ def selectors(cls: type[Solver]) -> tuple[str, ...]:
 
 
 @functools.cache
-def _positional(cls: type[Solver]) -> tuple[str, ...]:
+def _positional(cls: SolverClass) -> tuple[str, ...]:
     """What may be given by position: the model, then the fleet or the hardware."""
     asked = selectors(cls)
     place = "fleet" if "fleet" in asked else "hardware"
     return tuple(name for name in ("model", place) if name in asked)
 
 
-def _face(cls: type[Solver]) -> Any:
-    asks = _wiring_safe(cls)
+def _face(cls: SolverClass) -> Any:
+    asks = declared(cls.Plan, cls.__name__)
 
     def solve(self: Solver, *args: Any, strict: bool = False, **given: Any) -> Any:
         positional = _positional(cls)
         if len(args) > len(positional):
-            raise TypeError(f"{cls.__name__}.solve takes {' and '.join(positional) or 'nothing'} by position; name the rest")
+            what = " and ".join(positional) or "nothing"
+            raise TypeError(f"{cls.__name__}.solve takes {what} by position; name the rest")
         for name, value in zip(positional, args, strict=False):
             if name in given:
                 raise TypeError(f"{cls.__name__}.solve got {name} twice")
@@ -123,16 +128,30 @@ def _face(cls: type[Solver]) -> Any:
         return answer(cls, given, strict=strict)
 
     solve.__doc__ = _document(cls, asks)
+    solve.__signature__ = _signature(cls, asks)  # type: ignore[attr-defined]
     solve.__name__ = "solve"
     solve.__qualname__ = f"{cls.__name__}.solve"
     return solve
 
 
-def _wiring_safe(cls: type[Solver]) -> Mapping[str, Column]:
-    return declared(cls.Plan, cls.__name__)
+def _signature(cls: SolverClass, asks: Mapping[str, Column]) -> inspect.Signature:
+    """What `help()` and editors show: selecting names first, then the parameters with their defaults."""
+    kinds = inspect.Parameter
+    positional = _positional(cls)
+    shown = [kinds("self", kinds.POSITIONAL_ONLY)]
+    shown += [kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None) for name in positional]
+    for name in selectors(cls):
+        if name not in positional:
+            shown.append(kinds(name, kinds.KEYWORD_ONLY, default=SELECTORS[name].default))
+    for column in asks.values():
+        if column.record is None:
+            default = kinds.empty if column.required else None if column.default is REQUIRED else column.default
+            shown.append(kinds(column.name, kinds.KEYWORD_ONLY, default=default))
+    shown.append(kinds("strict", kinds.KEYWORD_ONLY, default=False))
+    return inspect.Signature(shown, return_annotation=cls.Answer)
 
 
-def _document(cls: type[Solver], asks: Mapping[str, Column]) -> str:
+def _document(cls: SolverClass, asks: Mapping[str, Column]) -> str:
     lines = [inspect.cleandoc(cls.__doc__ or cls.__name__), "", "Args:"]
     for column in asks.values():
         if column.record is not None:
@@ -144,11 +163,11 @@ def _document(cls: type[Solver], asks: Mapping[str, Column]) -> str:
     lines += ["    strict: raise InfeasiblePlan instead of returning an answer marked infeasible.", "", "Returns:"]
     for column in declared(cls.Answer, cls.__name__).values():
         lines.append(f"    {column.name}: {column.description}{f' ({column.unit})' if column.unit else ''}.")
-    lines += ["", "Raises:", "    InvalidInput: an argument is unknown, missing, unreadable or out of range; says which."]
+    lines += ["", "Raises:", "    InvalidInput: an argument is unknown, missing or out of range; says which."]
     return "\n".join(lines)
 
 
-def answer(cls: type[Solver], given: Mapping[str, Any], *, strict: bool = False) -> Any:
+def answer(cls: SolverClass, given: Mapping[str, Any], *, strict: bool = False) -> Any:
     """One solver's answer for what a person gives. See `Solver`."""
     values, entries = read_given(cls, given)
     plan = _plan(cls, values, entries)
@@ -158,7 +177,7 @@ def answer(cls: type[Solver], given: Mapping[str, Any], *, strict: bool = False)
     return dressed
 
 
-def read_given(cls: type[Solver], given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def read_given(cls: SolverClass, given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """A person's arguments as columns of length one and catalogue entries, all complaints together."""
     asks, names = _wiring(cls).asks, selectors(cls)
     complaints: list[Complaint] = []
@@ -173,7 +192,7 @@ def read_given(cls: type[Solver], given: Mapping[str, Any]) -> tuple[dict[str, n
             known = [*names, *(c.name for c in asks.values() if c.record is None), "strict"]
             complaints.append(Complaint(name, f"{cls.__name__} has no such argument{near(name, known)}"))
         elif value is None:
-            if not column.optional and column.default is dataclasses.MISSING:
+            if not column.optional and column.default is REQUIRED:
                 complaints.append(Complaint(name, f"None is no value; give {column.allowed()}"))
         else:
             try:
@@ -207,11 +226,11 @@ def _entry(name: str, value: Any, complaints: list[Complaint]) -> dict[str, Any]
         return {}
 
 
-def _missing(cls: type[Solver], values: Mapping[str, Any], entries: dict[str, Any]) -> list[Complaint]:
+def _missing(cls: SolverClass, values: Mapping[str, Any], entries: dict[str, Any]) -> list[Complaint]:
     complaints = []
     for column in _wiring(cls).asks.values():
         if column.record is None:
-            sourced = column.source is not None and column.source in values
+            sourced = column.source in values
             if column.required and column.name not in values and not sourced:
                 complaints.append(Complaint(column.name, f"is missing: {column.description} ({column.allowed()})"))
             continue
@@ -227,7 +246,7 @@ def _missing(cls: type[Solver], values: Mapping[str, Any], entries: dict[str, An
     return list(unique.values())
 
 
-def _plan(cls: type[Solver], values: Mapping[str, np.ndarray], entries: Mapping[str, Any]) -> Any:
+def _plan(cls: SolverClass, values: Mapping[str, np.ndarray], entries: Mapping[str, Any]) -> Any:
     return cls.Plan(**{name: _value(column, values, entries) for name, column in _wiring(cls).asks.items()})
 
 
@@ -240,9 +259,8 @@ def _value(column: Column, values: Mapping[str, np.ndarray], entries: Mapping[st
         if column.needs:
             lacking = gaps(column, {k: (e,) for k, e in zip(keys, chosen, strict=True)}, {})
             if lacking:
-                raise InvalidInput(
-                    Complaint(field, f"not known for {name}: give it with {keys[0]}.replace({field}=...)") for field, name in lacking
-                )
+                hint = f"give it with {keys[0]}.replace"
+                raise InvalidInput(Complaint(f, f"not known for {name}: {hint}({f}=...)") for f, name in lacking)
         return single(column.record, chosen)
     if column.name in values:
         return values[column.name]
@@ -256,7 +274,7 @@ def _default(column: Column) -> Any:
     return default_value(column)
 
 
-def dress(cls: type[Solver], bare: Any, plan: Any, entries: Mapping[str, Any]) -> Any:
+def dress(cls: SolverClass, bare: Any, plan: Any, entries: Mapping[str, Any]) -> Any:
     """The answer with quantities: ratios and counts as plain floats, choices as words, flags as bool."""
     made = object.__new__(cls._Dressed)
     fields = made.__dict__
@@ -288,7 +306,7 @@ def dressed_value(column: Column, value: Any) -> Any:
     return dressed(float(value), column.unit)
 
 
-class _Figures(dict):  # type: ignore[type-arg]
+class _Figures(dict[str, Any]):
     """Figures for a sentence; what is not known says so."""
 
     def __missing__(self, key: str) -> Any:
@@ -300,7 +318,7 @@ class _Unstated:
         return "(not stated)"
 
 
-def figures(cls: type[Solver], plan: Any, answers: Mapping[str, Any], entries: Mapping[str, Any]) -> Mapping[str, Any]:
+def figures(cls: SolverClass, plan: Any, answers: Mapping[str, Any], entries: Mapping[str, Any]) -> Mapping[str, Any]:
     """Every figure of a plan and its answer, dressed for a sentence."""
     from solvers.units import readable
 
@@ -339,7 +357,9 @@ def _report(name: str, dressed: Any, strict: bool) -> None:
         warnings.warn(f"{name}: infeasible plan. {dressed.why}", InfeasibleWarning, stacklevel=5)
 
 
-def answers(chain: Chain, solvers: tuple[type[Solver], ...], given: Mapping[str, Any], *, strict: bool = False) -> dict[str, Any]:
+def answers(
+    chain: Chain, solvers: tuple[SolverClass, ...], given: Mapping[str, Any], *, strict: bool = False
+) -> dict[str, Any]:
     """Every solver's answer in a chain for what a person gives: by solver name, dressed.
 
     Raises:

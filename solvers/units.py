@@ -22,7 +22,7 @@ _COUNTS = ("[token]", "[sample]", "[parameter]")
 class _Registry(pint.UnitRegistry):
     """Our own definitions, and quantities that print ratios as plain numbers."""
 
-    class Quantity(pint.UnitRegistry.Quantity):  # type: ignore[name-defined, misc]
+    class Quantity(pint.UnitRegistry.Quantity):
         """A number with a unit, as `pint.Quantity`, printed the way the field writes it."""
 
         def __format__(self, spec: str) -> str:

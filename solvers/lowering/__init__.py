@@ -11,7 +11,6 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping
-
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,20 @@ import numpy as np
 from solvers.columns import Array, Column
 from solvers.lowering.menu import LOWERINGS, SELECTORS, Lowering, Selector
 
-__all__ = ["LOWERINGS", "SELECTORS", "Lowering", "Menus", "Selector", "absent", "gaps", "hardware_of", "known_fields", "lower"]
+__all__ = [
+    "LOWERINGS",
+    "SELECTORS",
+    "Lowering",
+    "Menus",
+    "Selector",
+    "absent",
+    "gaps",
+    "hardware_of",
+    "keys_of",
+    "known_fields",
+    "lower",
+    "single",
+]
 
 Menus = Mapping[str, tuple[Any, ...]]
 """For each selecting name, the catalogue entries that its integer codes stand for."""
