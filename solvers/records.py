@@ -67,7 +67,7 @@ class Architecture:
     vocab: Count = column("entries in the vocabulary")
     tied_embeddings: Flag = column("the head reuses the embedding matrix")
     max_context: Token = column("longest context the model was made for (infinite where it has none)")
-    forward_flops: Flop = column("work of one unit forward, for nets that are no transformers over tokens (0 elsewhere)")
+    forward_flops: Flop = column("work of one unit forward, for nets that are no transformers over tokens (else 0)")
     forward_traffic: Byte = column("activation bytes written and read by one unit forward at 16 bit, for such nets")
     tokenizer: Count = column("code of the vocabulary's family: models of one family can draft for each other")
 
@@ -99,4 +99,4 @@ class Fleet:
     nic_bandwidth: BytePerSecond = column("an accelerator's share of its node's network ports, one direction")
     fabric_latency: Second = column("latency of a small message between nodes")
     oversubscription: Ratio = column("how much less the core of the network carries than its edge (1: full bisection)")
-    accelerator_mtbf: Second = column("mean time between job-stopping failures of an accelerator and its share of a node")
+    accelerator_mtbf: Second = column("mean time between job-stopping failures, for one accelerator with its host")
