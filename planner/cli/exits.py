@@ -1,0 +1,86 @@
+"""How the command line ends: one code for each kind of end, and a message that says what to do."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+
+import click
+
+DONE = 0
+BAD_INPUT = 1
+NOTHING_FEASIBLE = 2
+FAULT = 3
+INTERRUPTED = 130
+
+
+class Refused(Exception):
+    """What was asked makes no sense; the message says what would."""
+
+
+class Stopped(Exception):
+    """Work ended early with the given code; the message says what is safe and how to go on."""
+
+    def __init__(self, code: int, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+def guarded(work: Callable[[], object]) -> int:
+    """Do the work and say, in an exit code and on stderr, how it ended. A programming error shows its traceback."""
+    try:
+        code = work()
+        sys.stdout.flush()
+        return code if isinstance(code, int) else DONE
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as problem:
+        problem.show()
+        return BAD_INPUT
+    except (KeyboardInterrupt, click.Abort):
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return DONE
+    except Stopped as problem:
+        if problem.__cause__ is not None and not isinstance(problem.__cause__, (OSError, KeyboardInterrupt)):
+            traceback.print_exception(problem.__cause__)
+        complain(str(problem))
+        return problem.code
+    except Exception as problem:
+        if is_bad_input(problem):
+            complain(str(problem))
+            return BAD_INPUT
+        if isinstance(problem, OSError):
+            complain(f"{problem.strerror or problem}{f': {problem.filename}' if problem.filename else ''}")
+            return FAULT
+        traceback.print_exc()
+        complain(f"this is a fault of the planner, not of your input: {type(problem).__name__}: {problem}")
+        return FAULT
+
+
+def is_bad_input(problem: BaseException) -> bool:
+    """Whether an error speaks of what was asked, and so carries all there is to say."""
+    from solvers.catalog import CatalogError
+    from solvers.chain import ChainError
+    from solvers.complaints import InfeasiblePlan, InvalidInput
+    from solvers.units import UnitError
+
+    return isinstance(problem, (Refused, InvalidInput, CatalogError, ChainError, UnitError, InfeasiblePlan))
+
+
+def complain(message: str) -> None:
+    """Write a message to stderr, every line of it, after the program's name."""
+    head, *rest = message.strip().split("\n")
+    click.echo(f"{click.style('planner:', fg='red', bold=True)} {head}", err=True)
+    for line in rest:
+        click.echo(f"  {line}", err=True)
+
+
+def _silence_stdout() -> None:
+    """Whoever read our output has gone: keep Python from complaining when it flushes at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
