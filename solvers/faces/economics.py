@@ -43,7 +43,9 @@ class EconomicsPlan:
 
     price: Price = record("what the accelerator costs on the terms chosen", needs=("price_per_hour",))
     grid: Grid = record("where the electricity comes from", needs=("carbon_intensity", "electricity_price", "pue"))
-    n_accelerators: Count = parameter("accelerators that are paid for", default=1, integer=True, minimum=1)
+    n_accelerators: Count = parameter(
+        "accelerators that are paid for", default=1, integer=True, minimum=1, source="accelerators_used"
+    )
     effective_throughput: TokenPerSecond = parameter("tokens a second of the whole plan", optional=True, above=0)
     throughput: SamplePerSecond = parameter("samples a second of one accelerator", optional=True, above=0)
     accelerator_power: Watt = parameter(
@@ -51,7 +53,7 @@ class EconomicsPlan:
     )
     duration_days: Day = parameter("days that the plan runs", default=30.0, above=0)
     run_tokens: Token = parameter("tokens of the whole run; sets how long it takes where given", optional=True, above=0)
-    busy_fraction: Ratio = parameter("part of the paid hours in which the plan does useful work", default=1.0, above=0, maximum=1)
+    busy_fraction: Ratio = parameter("part of the paid hours in which lasting progress is made", default=1.0, above=0, maximum=1)
     purchase_price: Usd = parameter(
         "price of an accelerator with its share of server and network (a published cost of ownership where not given)",
         optional=True, above=0,

@@ -24,6 +24,8 @@ SELECTORS = {
     "hardware": Selector("hardware", "the accelerator, by name (a fleet brings its own)"),
     "fleet": Selector("fleet", "the fleet, by name", optional=True),
     "precision": Selector("precision", "format of weights and arithmetic", default="bf16"),
+    "terms": Selector("terms", "the terms on which accelerators are had", default="on_demand"),
+    "region": Selector("grid", "where the electricity comes from, by name", default="United States"),
 }
 
 
@@ -45,4 +47,7 @@ LOWERINGS = {
     "Device": Lowering(("hardware", "precision"), "device:device_row"),
     "Fleet": Lowering(("fleet", "hardware"), "fleet:fleet_row"),
     "Kernels": Lowering(("hardware", "precision"), "kernels:kernels_row"),
+    "Price": Lowering(("hardware", "terms"), "economics:price_row"),
+    "Grid": Lowering(("region",), "economics:grid_row"),
+    "TrainingConstants": Lowering(("hardware", "precision"), "training:training_row"),
 }
