@@ -144,9 +144,7 @@ def column(description: str, *, choices: tuple[str, ...] = ()) -> Any:
     return dataclasses.field(metadata={"description": description, "choices": choices})
 
 
-def record(
-    description: str, *, keys: tuple[str, ...] = (), needs: tuple[str, ...] = (), optional: bool = False
-) -> Any:
+def record(description: str, *, keys: tuple[str, ...] = (), needs: tuple[str, ...] = (), optional: bool = False) -> Any:
     """Declare an input that is a whole catalogue record (an `Architecture`, a `Device`, ...).
 
     `keys` are the names that select it where they differ from the usual ones (`("draft_model",)`); `needs` are the

@@ -13,6 +13,7 @@ length one; and returns the answer's dataclass with quantities in its fields, pl
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import math
@@ -26,9 +27,8 @@ import numpy as np
 from solvers.chain import Chain, Wiring, default_value, encode
 from solvers.columns import REQUIRED, Column, declared
 from solvers.complaints import Complaint, InfeasiblePlan, InvalidInput, near
-from solvers.lowering import SELECTORS, absent, gaps, hardware_of, keys_of, single
+from solvers.lowering import SELECTORS, absent, gaps, hardware_of, keys_of, known_fields, single
 from solvers.reasons import codes, sentences
-
 
 SolverClass = Any
 """A subclass of `Solver` (its functions are cached by class, which a type checker cannot follow)."""
@@ -103,6 +103,13 @@ def selectors(cls: SolverClass) -> tuple[str, ...]:
         if column.record is not None:
             names.update(dict.fromkeys(keys_of(column)))
     return tuple(names)
+
+
+@functools.cache
+def _overridable(cls: SolverClass) -> Mapping[str, Column]:
+    """The catalogue's fields that may be given by name instead: those of the solver's main records."""
+    main = [c.record for c in _wiring(cls).asks.values() if c.record is not None and not c.optional]
+    return {name: field for record in reversed(main) for name, field in declared(record).items()}
 
 
 @functools.cache
@@ -184,12 +191,12 @@ def read_given(cls: SolverClass, given: Mapping[str, Any]) -> tuple[dict[str, np
     values: dict[str, np.ndarray] = {}
     entries: dict[str, Any] = {}
     for name, value in given.items():
-        column = asks.get(name)
+        column = asks.get(name) or _overridable(cls).get(name)
         if name in names:
             if value is not None:
                 entries.update(_entry(name, value, complaints))
         elif column is None or column.record is not None:
-            known = [*names, *(c.name for c in asks.values() if c.record is None), "strict"]
+            known = [*names, *(c.name for c in asks.values() if c.record is None), "strict", *_overridable(cls)]
             complaints.append(Complaint(name, f"{cls.__name__} has no such argument{near(name, known)}"))
         elif value is None:
             if not column.optional and column.default is REQUIRED:
@@ -256,12 +263,14 @@ def _value(column: Column, values: Mapping[str, np.ndarray], entries: Mapping[st
         chosen = tuple(entries.get(key) for key in keys)
         if all(entry is None for entry in chosen):
             return absent(column.record)
-        if column.needs:
-            lacking = gaps(column, {k: (e,) for k, e in zip(keys, chosen, strict=True)}, {})
-            if lacking:
-                hint = f"give it with {keys[0]}.replace"
-                raise InvalidInput(Complaint(f, f"not known for {name}: {hint}({f}=...)") for f, name in lacking)
-        return single(column.record, chosen)
+        lacking = gaps(column, {k: (e,) for k, e in zip(keys, chosen, strict=True)}, values)
+        if lacking:
+            raise InvalidInput(
+                Complaint(f, f"not known for {name}: the catalogue has none; give {f}=...") for f, name in lacking
+            )
+        whole = single(column.record, chosen)
+        over = {} if column.optional else {f: values[f] for f in known_fields(column.record) if f in values}
+        return dataclasses.replace(whole, **over) if over else whole
     if column.name in values:
         return values[column.name]
     if column.source in values:
