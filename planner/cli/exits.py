@@ -19,14 +19,6 @@ class Refused(Exception):
     """What was asked makes no sense; the message says what would."""
 
 
-class Stopped(Exception):
-    """Work ended early with the given code; the message says what is safe and how to go on."""
-
-    def __init__(self, code: int, message: str) -> None:
-        self.code = code
-        super().__init__(message)
-
-
 def guarded(work: Callable[[], object]) -> int:
     """Do the work and say, in an exit code and on stderr, how it ended. A programming error shows its traceback."""
     try:
@@ -38,23 +30,18 @@ def guarded(work: Callable[[], object]) -> int:
     except click.ClickException as problem:
         problem.show()
         return BAD_INPUT
-    except (KeyboardInterrupt, click.Abort):
-        complain("interrupted")
+    except (KeyboardInterrupt, click.Abort) as problem:
+        complain(str(problem) or "interrupted")  # an interrupted run says what is safe and how to go on
         return INTERRUPTED
     except BrokenPipeError:
         _silence_stdout()
         return DONE
-    except Stopped as problem:
-        if problem.__cause__ is not None and not isinstance(problem.__cause__, (OSError, KeyboardInterrupt)):
-            traceback.print_exception(problem.__cause__)
-        complain(str(problem))
-        return problem.code
     except Exception as problem:
         if is_bad_input(problem):
             complain(str(problem))
             return BAD_INPUT
-        if isinstance(problem, OSError):
-            complain(f"{problem.strerror or problem}{f': {problem.filename}' if problem.filename else ''}")
+        if _is_fault_of_the_machine(problem):
+            complain(str(problem))
             return FAULT
         traceback.print_exc()
         complain(f"this is a fault of the planner, not of your input: {type(problem).__name__}: {problem}")
@@ -69,6 +56,12 @@ def is_bad_input(problem: BaseException) -> bool:
     from solvers.units import UnitError
 
     return isinstance(problem, (Refused, InvalidInput, CatalogError, ChainError, UnitError, InfeasiblePlan))
+
+
+def _is_fault_of_the_machine(problem: BaseException) -> bool:
+    from planner.errors import RunFault
+
+    return isinstance(problem, (OSError, RunFault, MemoryError))
 
 
 def complain(message: str) -> None:

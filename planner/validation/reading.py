@@ -1,0 +1,101 @@
+"""A measurement file as a frame in which every known column exists, and every number is one.
+
+A row with text where a number is due, or without a usable measured value, is set aside with its reason; the others
+are predicted.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from solvers.complaints import Complaint, InvalidInput
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Rows that can be predicted, and why the others cannot, by their place in `rows`."""
+
+    rows: pd.DataFrame
+    refused: dict[int, str]
+
+    @property
+    def usable(self) -> pd.DataFrame:
+        """The rows that can be predicted."""
+        return self.rows.drop(index=list(self.refused)) if self.refused else self.rows
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Every cell as text; blank cells are missing.
+
+    Raises:
+        InvalidInput: the file is absent, empty, not text, or no CSV with a header and rows.
+    """
+    if not path.is_file():
+        raise _refusal(path, "no such file" if not path.exists() else "is not a file")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pd.errors.ParserWarning)
+            frame = pd.read_csv(path, dtype=str, skipinitialspace=True, on_bad_lines="warn", encoding="utf-8-sig")
+    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError, EOFError, OSError, ValueError) as problem:
+        raise _refusal(path, f"is not a CSV file with a header: {str(problem).splitlines()[0]}") from problem
+    frame.columns = [str(c).strip() for c in frame.columns]
+    if frame.columns.duplicated().any():
+        twice = sorted(set(frame.columns[frame.columns.duplicated()]))
+        raise _refusal(path, f"has two columns named {', '.join(twice)}")
+    if frame.empty:
+        raise _refusal(path, "has a header and no rows")
+    return frame.reset_index(drop=True)
+
+
+def prepare(frame: pd.DataFrame, numbers: tuple[str, ...], words: tuple[str, ...], measured: tuple[str, ...]) -> Measurements:
+    """The frame with numbers as float64, absent columns added as missing, and an `id` of its own for every row.
+
+    Args:
+        frame: every cell as text.
+        numbers: columns that hold numbers.
+        words: columns that hold words.
+        measured: the columns that hold measured values; a row needs one of them above 0.
+    """
+    made = frame.apply(lambda column: column.str.strip())
+    refused: dict[int, str] = {}
+    for name in (*numbers, *measured):
+        given = made[name] if name in made else pd.Series(np.nan, index=made.index, dtype=object)
+        made[name] = pd.to_numeric(given.str.replace(r"^(?i:true)$", "1", regex=True).replace(r"^(?i:false)$", "0", regex=True)
+                                   if given.notna().any() else given, errors="coerce").astype(float)  # fmt: skip
+        _refuse(refused, given.notna() & made[name].isna(), lambda row, n=name, g=given: f"{n}: {g[row]!r} is not a number")
+        _refuse(refused, made[name].notna() & ~np.isfinite(made[name]), lambda row, n=name: f"{n} is not finite")
+        if name not in measured:
+            _refuse(refused, made[name] < 0, lambda row, n=name: f"{n} is negative")
+    for name in words:
+        if name not in made:
+            made[name] = pd.Series(np.nan, index=made.index, dtype=object)
+    _refuse(refused, ~(made[list(measured)] > 0).any(axis=1), lambda row: "no measured value above 0")
+    made["id"] = _unique_ids(made.get("id"), len(made))
+    return Measurements(made, refused)
+
+
+def _refuse(refused: dict[int, str], where: pd.Series, why) -> None:  # type: ignore[no-untyped-def]
+    for row in np.flatnonzero(where.to_numpy(bool)):
+        refused.setdefault(int(row), why(int(row)))
+
+
+def _unique_ids(given: pd.Series | None, count: int) -> list[str]:
+    """The ids given; `row 7` where there is none, and `a#2` where one comes again."""
+    names = [f"row {i + 2}" for i in range(count)]
+    if given is not None:
+        names = [name if pd.isna(own) else str(own) for own, name in zip(given, names, strict=True)]
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names):
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] > 1:
+            names[place] = f"{name}#{seen[name]}"
+    return names
+
+
+def _refusal(path: Path, message: str) -> InvalidInput:
+    return InvalidInput([Complaint("", message, str(path))])
