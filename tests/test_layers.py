@@ -13,7 +13,14 @@ ROOT = Path(__file__).parent.parent
 FILES = sorted([*ROOT.glob("solvers/**/*.py"), *ROOT.glob("planner/**/*.py")])
 
 FORBIDDEN = {
-    "solvers/formulas": ("solvers.catalog", "solvers.lowering", "solvers.faces", "solvers.chain", "solvers.solver", "pint"),
+    "solvers/formulas": (
+        "solvers.catalog",
+        "solvers.lowering",
+        "solvers.faces",
+        "solvers.chain",
+        "solvers.solver",
+        "pint",
+    ),
     "solvers/lowering": ("solvers.faces", "solvers.solver", "solvers.chain"),
     "solvers/catalog": ("solvers.faces", "solvers.solver", "solvers.chain", "solvers.lowering", "solvers.formulas"),
     "solvers/faces": ("solvers.catalog",),
