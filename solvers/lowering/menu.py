@@ -24,6 +24,7 @@ SELECTORS = {
     "hardware": Selector("hardware", "the accelerator, by name (a fleet brings its own)"),
     "fleet": Selector("fleet", "the fleet, by name", optional=True),
     "precision": Selector("precision", "format of weights and arithmetic", default="bf16"),
+    "engine": Selector("engine", "the software that serves, by name", default="vLLM"),
     "terms": Selector("terms", "the terms on which accelerators are had", default="on_demand"),
     "region": Selector("grid", "where the electricity comes from, by name", default="United States"),
 }
@@ -49,5 +50,6 @@ LOWERINGS = {
     "Kernels": Lowering(("hardware", "precision"), "kernels:kernels_row"),
     "Price": Lowering(("hardware", "terms"), "economics:price_row"),
     "Grid": Lowering(("region",), "economics:grid_row"),
+    "Engine": Lowering(("hardware", "precision", "engine"), "serving:engine_row"),
     "TrainingConstants": Lowering(("hardware", "precision"), "training:training_row"),
 }

@@ -1,0 +1,347 @@
+"""Rows of a training file as columns of a `DistributedPlan`: the row's shape, layout, network and software."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from solvers.catalog import CatalogError
+from solvers.faces.distributed import TRAINED, DistributedPlan
+from solvers.formulas.training.constants import TrainingConstants
+from solvers.formulas.training.memory import OPTIMIZERS, RECOMPUTE
+from solvers.lowering.architecture import architecture_row
+from solvers.lowering.device import device_row
+from solvers.lowering.training import generation_of, training_row
+from solvers.records import WORK_UNITS, Architecture, Device, Fleet
+
+Array = Any
+
+OLD = re.compile(r"megatron-?(lm|deepspeed)?.*(2019|2020|2021|2022)|megatron-?deepspeed|deeplearningexamples|vtrain|bigscience|bloom", re.I)
+"""Software whose attention is not fused and whose gradients are reduced after the backward pass."""
+
+PORTABLE = re.compile(r"composer|llm-foundry|mosaic|nanotron|triton|pytorch|torchtitan|lit-?gpt|tinyllama", re.I)
+"""Software that runs FlashAttention-1 or -2 on every generation."""
+
+XLA = re.compile(r"jax|pax|maxtext|xla", re.I)
+FSDP = re.compile(r"fsdp|zero-?3|maxtext|pax", re.I)
+CAUSAL_FLOPS = re.compile(r"maxtext|nemo (container )?(2[5-9])|bridge|modelzoo|megatron-core|megatron core|moe", re.I)
+HYBRID = re.compile(r"fsdp (?:\d+ )?in (node|slice)", re.I)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the rows describe."""
+
+    plan: DistributedPlan
+    metric: np.ndarray
+    refusal: np.ndarray
+    memory_measured: np.ndarray
+    counts_all_attention: np.ndarray
+    hardware_flops: np.ndarray
+    lora: np.ndarray
+    mfu_peak: np.ndarray
+    error_class: list[str]
+    hardware: list[Any]
+    precision: list[Any]
+
+
+def read_runs(frame: pd.DataFrame, catalog: Any) -> Run:
+    """The frame's rows as one plan of columns."""
+    rows = _Rows(frame, catalog)
+    return rows.run()
+
+
+class _Rows:
+    """The rows of one file, with blanks filled by documented assumptions."""
+
+    def __init__(self, frame: pd.DataFrame, catalog: Any) -> None:
+        self.frame, self.catalog = frame, catalog
+        self.count = len(frame)
+        self.refusal = np.full(self.count, "", dtype=object)
+        self.text = [
+            " ".join(str(v) for v in (r.software, r.source, r.family, r.notes) if isinstance(v, str))
+            for r in frame[["software", "source", "family", "notes"]].itertuples()
+        ]
+        self.hardware = [self._find("hardware", name) for name in frame["hardware"]]
+        self.precision = [self._precision(name) for name in frame["precision"]]
+        self.fp16 = np.array(["fp16" in str(p) for p in frame["precision"]])
+        self._refuse([h is None for h in self.hardware], [f"the hardware {n} is not known" for n in frame["hardware"]])
+        self._refuse([p is None for p in self.precision], [f"the precision {n} is not known" for n in frame["precision"]])
+        spare, half = catalog.find("hardware", "H100-SXM"), catalog.find("precision", "bf16")
+        self.hardware = [h or spare for h in self.hardware]
+        self.precision = [p or half for p in self.precision]
+
+    def number(self, name: str, blank: Any = np.nan) -> np.ndarray:
+        """A column, with its blanks filled."""
+        values = self.frame[name].to_numpy(float)
+        return np.where(np.isnan(values), blank, values)
+
+    def says(self, pattern: re.Pattern[str]) -> np.ndarray:
+        """Rows whose software, source or notes match."""
+        return np.array([bool(pattern.search(t)) for t in self.text])
+
+    def run(self) -> Run:
+        model = self._architecture()
+        device = self._table(Device, device_row)
+        constants = self._table(TrainingConstants, training_row)
+        old, portable, xla = self.says(OLD), self.says(PORTABLE), self.says(XLA)
+        lora = self._task("lora")
+        n = self._accelerators()
+        layout = self._layout(model, n, old)
+        fleet = self._fleet(device, n)
+        engine = np.array([str(p) for p in self.frame["precision"]])
+        plain_xla = xla & ~np.char.find(engine.astype(str), "TE").astype(bool)
+        plain_xla = xla & (np.char.find(engine.astype(str), "TE") < 0) & ~self.says(re.compile("maxtext", re.I))
+        kernel = np.where(old | plain_xla, 2, np.where(portable, 1, 0))
+        kernel = np.where(model.layers < 1, 0, kernel)
+        zero = layout["zero_stage"]
+        gradient = np.where(self.fp16 | (zero >= 3), 0, 1)
+        shard = np.where(self.says(HYBRID), self._hybrid(device, fleet), np.nan)
+        recompute = self._recompute(old, model)
+        sgd = model.layers < 1
+        given_sp = self.number("sequence_parallel")
+        sequence_parallel = np.where(np.isnan(given_sp), ~old, given_sp > 0)
+        plan = DistributedPlan(
+            model=model, device=device, fleet=fleet, constants=constants,
+            batch_size=layout["batch_size"], seq_len=layout["seq_len"], microbatch_size=layout["microbatch_size"],
+            tp_size=layout["tp_size"], pp_size=layout["pp_size"], dp_size=layout["dp_size"], cp_size=layout["cp_size"],
+            ep_size=layout["ep_size"], v_stages=layout["v_stages"], zero_stage=zero, shard_size=shard,
+            sequence_parallel=sequence_parallel.astype(bool), recompute=recompute, attention_kernel=kernel,
+            gradient_precision=gradient, optimizer=np.where(sgd, OPTIMIZERS.index("sgd"), 0),
+            trained=np.where(lora, TRAINED.index("lora"), 0), lora_rank=self._ones(16.0), data_overlap=~old,
+            expert_imbalance=np.where(self.says(re.compile("drop|force|balanced", re.I)), 1.0, 1.1),
+            efficiency=self._ones(np.nan), run_tokens=self._ones(np.nan), run_samples=self._ones(np.nan),
+            checkpoint_time=self._ones(30.0), checkpoint_interval=self._ones(np.nan), restart_time=self._ones(600.0),
+        )  # fmt: skip
+        unpublished = self.frame["recompute"].isna().to_numpy() & (model.layers >= 1)
+        plan = _least_recompute(plan, unpublished)
+        memory = pd.to_numeric(self.frame["mem_gb_measured"], errors="coerce").to_numpy(float) * 1e9 if "mem_gb_measured" in self.frame else self._ones(np.nan)
+        kinds = self.frame["tflops_kind"].astype(str).str.lower().to_numpy()
+        metric = self.frame["metric"].astype(str).str.lower().to_numpy(object)
+        recomputes = plan.recompute == RECOMPUTE.index("full")
+        hardware_flops = (kinds == "hardware") & recomputes
+        classes = self._classes(model, lora)
+        return Run(
+            plan=plan, metric=metric, refusal=self.refusal, memory_measured=memory,
+            counts_all_attention=~self.says(CAUSAL_FLOPS), hardware_flops=hardware_flops, lora=lora,
+            mfu_peak=device.peak_flops, error_class=classes, hardware=self.hardware, precision=self.precision,
+        )  # fmt: skip
+
+    def _ones(self, value: float) -> np.ndarray:
+        return np.full(self.count, value)
+
+    def _refuse(self, where: Any, why: list[str]) -> None:
+        self.refusal = np.where(np.asarray(where, bool) & (self.refusal == ""), np.array(why, dtype=object), self.refusal)
+
+    def _find(self, kind: str, name: Any) -> Any:
+        try:
+            return self.catalog.find(kind, str(name)) if isinstance(name, str) else None
+        except CatalogError:
+            return None
+
+    def _precision(self, name: Any) -> Any:
+        if not isinstance(name, str):
+            return self._find("precision", "bf16")
+        word = name.lower().rstrip("?")
+        for plain in (word, word.split("-")[0], re.split(r"[ ,/+(_]", word)[0]):
+            found = self._find("precision", plain)
+            if found is not None:
+                return found
+        return None
+
+    def _task(self, word: str) -> np.ndarray:
+        return self.frame["task"].astype(str).str.lower().str.contains(word).to_numpy()
+
+    def _accelerators(self) -> np.ndarray:
+        product = np.ones(self.count)
+        for name in ("tp_size", "pp_size", "dp_size", "cp_size"):
+            product = product * self.number(name, 1.0)
+        return np.maximum(self.number("n_gpus", product), 1.0)
+
+    def _table(self, record: type, row: Any) -> Any:
+        """A record of columns, each distinct accelerator and precision lowered once."""
+        made: dict[tuple[str, str], dict[str, float]] = {}
+        keys = [(h.name, p.name) for h, p in zip(self.hardware, self.precision, strict=True)]
+        for key, h, p in zip(keys, self.hardware, self.precision, strict=True):
+            if key not in made:
+                made[key] = dict(row(h, p))
+        fields = [f.name for f in dataclasses.fields(record)]
+        return record(**{f: np.array([float(made[k][f]) for k in keys]) for f in fields})
+
+    def _architecture(self) -> Architecture:
+        known: dict[str, Any] = {}
+        fields = [f.name for f in dataclasses.fields(Architecture)]
+        rows = []
+        own = self.number("layers", 0) > 0
+        for i, name in enumerate(self.frame["model"].astype(str)):
+            if name not in known:
+                entry = self._find("model", name)
+                known[name] = None if entry is None else architecture_row(entry)
+            if known[name] is None and not own[i]:
+                self.refusal[i] = self.refusal[i] or f"the model {name} is not known, and the row gives no shape"
+            rows.append(known[name] or dict.fromkeys(fields, 0.0))
+        base = {f: np.array([r[f] for r in rows], float) for f in fields}
+        return _shaped(base, self, own)
+
+    def _layout(self, model: Architecture, n: np.ndarray, old: np.ndarray) -> dict[str, np.ndarray]:
+        seq_len = self.number("seq_len", np.where(model.encoder_layers > 0, 512.0, 2048.0))
+        tp, pp, cp = (np.maximum(self.number(name, 1.0), 1.0) for name in ("tp_size", "pp_size", "cp_size"))
+        laid_out = ~np.isnan(self.number("tp_size"))
+        ep = np.maximum(self.number("ep_size", 1.0), 1.0)
+        ep = np.where(model.num_experts > 0, ep, 1.0)
+        batch = self.number("global_batch_samples")
+        dp = np.maximum(np.floor(n / (tp * pp * cp)), 1.0)
+        shared = np.where((batch > 0) & (dp > batch), dp / np.maximum(batch, 1.0), 1.0)
+        whole = shared == np.floor(shared)
+        cp, dp = np.where(whole, cp * shared, cp), np.where(whole, dp / shared, dp)
+        room = 2.0**25 / (np.maximum(model.hidden, 1.0) * seq_len)
+        fits = 2.0 ** np.clip(np.floor(np.log2(np.maximum(room, 1.0))), 0.0, 7.0)
+        fits = np.where(model.layers < 1, 128.0, fits)
+        batch = np.where(np.isnan(batch), dp * self.number("micro_batch", fits), batch)
+        each = np.maximum(batch / dp, 1.0)
+        guess = np.where(np.remainder(each, fits) == 0, np.minimum(fits, each), 1.0)
+        guess = np.where(pp > 1, np.minimum(guess, 1.0), guess)
+        guess = np.where(model.layers < 1, each, guess)
+        micro = np.minimum(self.number("micro_batch", guess), each)
+        fsdp = self.says(FSDP) | ~laid_out
+        zero = self.number("zero_stage", np.where(fsdp, 3.0, np.where(old, 0.0, 1.0)))
+        per_stage = np.floor(np.maximum(model.layers, 1.0) / pp)
+        v_blank = np.where((pp > 1) & ~old, np.clip(np.minimum(4.0, per_stage), 1.0, None), 1.0)
+        v = self.number("v_stages", v_blank)
+        v = np.where(pp > 1, np.minimum(v, np.maximum(per_stage, 1.0)), 1.0)
+        return {
+            "batch_size": batch, "seq_len": seq_len, "microbatch_size": micro, "tp_size": tp, "pp_size": pp, "dp_size": dp,
+            "cp_size": cp, "ep_size": ep, "v_stages": v, "zero_stage": zero,
+        }  # fmt: skip
+
+    def _fleet(self, device: Device, n: np.ndarray) -> Fleet:
+        per_node = self.number("gpus_per_node", 8.0)
+        ports = [self._network(i, per_node[i]) for i in range(self.count)]
+        return Fleet(
+            n_accelerators=n, accelerators_per_node=np.maximum(per_node, 1.0), nic_bandwidth=np.array(ports),
+            fabric_latency=self._ones(5e-6), oversubscription=self._ones(1.0), accelerator_mtbf=self._ones(1.8e8),
+        )  # fmt: skip
+
+    def _network(self, i: int, per_node: float) -> float:
+        text = self.frame["inter_node_network"].iloc[i]
+        default = DEFAULT_PORTS.get(generation_of(self.hardware[i]), 25e9)
+        return network_share(text if isinstance(text, str) else "", per_node, default)
+
+    def _hybrid(self, device: Device, fleet: Fleet) -> np.ndarray:
+        slices = np.array([_slice(t) for t in self.text])
+        return np.where(np.isnan(slices), np.minimum(device.link_domain, fleet.accelerators_per_node), slices)
+
+    def _recompute(self, old: np.ndarray, model: Architecture) -> np.ndarray:
+        words = self.frame["recompute"].astype(str).str.lower()
+        full = words.str.contains("full|offload|uniform|block") & ~words.str.contains("selective")
+        none = words.isin(["none", "no", "false", "0"])
+        return np.where(full, RECOMPUTE.index("full"), np.where(none, RECOMPUTE.index("none"), RECOMPUTE.index("selective")))
+
+    def _classes(self, model: Architecture, lora: np.ndarray) -> list[str]:
+        made = []
+        for i in range(self.count):
+            if model.layers[i] < 1:
+                made.append("net")
+            elif model.moe_layers[i] > 0:
+                made.append("experts")
+            elif model.encoder_layers[i] > 0:
+                made.append("encoder")
+            elif generation_of(self.hardware[i]) in ("ampere", "hopper", "volta"):
+                made.append("dense")
+            else:
+                made.append("other")
+        return made
+
+
+DEFAULT_PORTS = {
+    "volta": 12.5e9, "ampere": 25e9, "hopper": 50e9, "blackwell": 50e9, "ada": 12.5e9, "cdna": 50e9, "tpu": 6.25e9, "gaudi": 37.5e9,
+}  # fmt: skip
+"""Network bandwidth of one accelerator's share, in byte/s, where a row says nothing: the reference nodes of the time."""
+
+
+def network_share(text: str, per_node: float, default: float) -> float:
+    """Network bandwidth of one accelerator, in byte/s and one direction, from a source's own words.
+
+    Understands "8x200Gb/s per node", "400Gb/s per GPU", "3200Gb/s per node", "1600Gb/s node-node", "8x50GB/s".
+    """
+    words = text.replace(",", "")
+    speed = re.search(r"(?:(\d+)\s*x\s*)?(\d+(?:\.\d+)?)\s*(Tb|Gb|GB)(?:/s|ps|it)?", words)
+    if not speed:
+        return default
+    count = float(speed.group(1) or 1)
+    rate = float(speed.group(2)) * {"Tb": 125e9, "Gb": 0.125e9, "GB": 1e9}[speed.group(3)]
+    if re.search(r"per (gpu|chip|accelerator|card|gcd)", words, re.I):
+        return count * rate
+    if re.search(r"per node|node-node|/node|node\b", words, re.I) or speed.group(1):
+        return count * rate / per_node
+    return rate * count if count * rate <= 100e9 else count * rate / per_node
+
+
+def _slice(text: str) -> float:
+    """Chips of one slice of a pod, where a row's notes say how many."""
+    chips = re.search(r"\((\d+) chips each\)", text)
+    if chips:
+        return float(chips.group(1))
+    slices = re.search(r"slice\(s\) of \S*?-(\d+)", text)
+    return float(slices.group(1)) if slices else np.nan
+
+
+def _least_recompute(plan: DistributedPlan, where: np.ndarray) -> DistributedPlan:
+    """Where recomputation is not published, all activations are made again if nothing less fits."""
+    from solvers.faces.distributed import DistributedModel
+
+    if not where.any():
+        return plan
+    answer = DistributedModel.columns(plan)
+    tight = answer.memory_per_accelerator > plan.device.memory_capacity
+    return dataclasses.replace(plan, recompute=np.where(where & tight, RECOMPUTE.index("full"), plan.recompute))
+
+
+def _shaped(base: dict[str, np.ndarray], rows: _Rows, own: np.ndarray) -> Architecture:
+    """The catalogue's shape, overridden by the row's."""
+
+    def given(field: str, column: str, scale: float = 1.0) -> np.ndarray:
+        values = rows.number(column)
+        return np.where(np.isnan(values), base[field], values * scale)
+
+    layers, hidden = given("layers", "layers"), given("hidden", "hidden")
+    heads = given("heads", "heads")
+    kv = rows.number("kv_heads", np.where(base["kv_heads"] > 0, base["kv_heads"], heads))
+    head_dim = rows.number("head_dim", np.where(base["head_dim"] > 0, base["head_dim"], hidden / np.maximum(heads, 1.0)))
+    experts = np.nan_to_num(given("num_experts", "num_experts"))
+    dense = rows.number("dense_layers", np.where(experts > 0, base["mlp_layers"], 0.0))
+    hybrid = base["linear_layers"] > 0
+    mla = base["mla"] > 0
+    moe = np.where(hybrid, base["moe_layers"], np.where(experts > 0, layers - dense, 0.0))
+    attn = rows.frame["attn"].astype(str).str.lower()
+    bidirectional = attn.str.contains("bidir").to_numpy() | rows.frame["task"].astype(str).str.contains("mlm").to_numpy()
+    known = base["layers"] > 0
+    encoder = np.where(bidirectional, layers, np.where(known & ~own, base["encoder_layers"], 0.0))
+    plain = own & ~hybrid
+    gated = rows.number("gated_mlp", np.where(base["mlp_matrices"] > 2, 1.0, 0.0))
+    changed = dict(base)
+    is_net = (layers < 1) | ((base["forward_flops"] > 0) & ~own & (base["vocab"] < 1))
+    changed.update(
+        layers=np.where(is_net, 0.0, layers), hidden=hidden, heads=heads, kv_heads=kv,
+        head_dim=np.where(mla, base["head_dim"], head_dim), v_head_dim=np.where(mla, base["v_head_dim"], head_dim),
+        causal=np.where(bidirectional, 0.0, np.where(own, 1.0, base["causal"])),
+        encoder_layers=encoder,
+        attention_layers=np.where(is_net, 0.0, np.where(plain & (base["sliding_layers"] < 1), layers, base["attention_layers"])),
+        mlp_layers=np.where(hybrid, base["mlp_layers"], layers - moe),
+        moe_layers=moe, ffn_hidden=given("ffn_hidden", "ffn_hidden"), num_experts=experts,
+        top_k=given("top_k", "top_k"), moe_ffn_hidden=given("moe_ffn_hidden", "moe_ffn_hidden"),
+        shared_ffn_hidden=given("shared_ffn_hidden", "shared_expert_ffn"),
+        mlp_matrices=np.where(gated > 0, 3.0, 2.0), vocab=given("vocab", "vocab"),
+        tied_embeddings=given("tied_embeddings", "tied_embeddings"),
+        params_total=given("params_total", "params"),
+        params_active=rows.number("active_params", np.where(base["params_active"] > 0, base["params_active"], given("params_total", "params"))),
+        work_unit=np.where(bidirectional, WORK_UNITS.index("sequence"), base["work_unit"]),
+        forward_flops=np.where(is_net, base["forward_flops"], 0.0),
+        forward_traffic=np.where(is_net, base["forward_traffic"], 0.0),
+    )  # fmt: skip
+    return Architecture(**{k: np.nan_to_num(v, posinf=1e12) for k, v in changed.items()})

@@ -1,0 +1,177 @@
+"""The time of one optimizer step: the pipeline of microbatches, what of the communication shows, and the update.
+
+The slowest stage sets the beat; filling and draining the pipeline adds every other stage once, or a v-th of it where
+each rank holds v chunks (Narayanan et al. 2021, section 2.2). Communication hides only behind computation that is there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from solvers.columns import Byte, Choice, Count, Flag, Second
+from solvers.formulas.collectives import Wires, all_gather_time, all_to_all_time, neighbour_time
+from solvers.formulas.training.constants import TrainingConstants
+from solvers.formulas.training.layer import UNFUSED, LayerTimes, Shard
+from solvers.formulas.training.layout import Layout
+from solvers.formulas.training.memory import FULL, SELECTIVE, Held
+from solvers.records import Architecture, Device
+
+
+@dataclass(frozen=True)
+class LayerComm:
+    """Exposed communication of the mean layer for one microbatch, forward and backward together."""
+
+    tensor: Second
+    context: Second
+    expert: Second
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """One optimizer step, by what shows of each part; the parts add up to the whole."""
+
+    compute: Second
+    tensor: Second
+    context: Second
+    expert: Second
+    pipeline: Second
+    data: Second
+    bubble: Second
+    optimizer: Second
+    overhead: Second
+    total: Second
+
+
+def layer_comm(
+    model: Architecture, device: Device, constants: TrainingConstants, made: Layout, part: Shard, layer: LayerTimes,
+    wires: Wires, ep_size: Count, recompute: Choice, sequence_parallel: Flag, expert_imbalance: Count,
+) -> LayerComm:  # fmt: skip
+    """Tensor-, context- and expert-parallel communication of one layer.
+
+    Tensor parallelism all-reduces the hidden activations after attention and after the MLP, forward and backward
+    (Shoeybi et al. 2019, arXiv:1909.08053); with sequence parallelism a reduce-scatter and an all-gather move the same.
+    Context parallelism passes keys and values around a ring behind the attention of each block (Liu et al. 2023,
+    arXiv:2310.01889). Experts get each token and return it, forward and backward, once for every node that
+    wants it (DeepSeek-V3, arXiv:2412.19437, section 3.2.2).
+    """
+    again = np.where(recompute == FULL, 1.5, 1.0)
+    hidden_bytes = part.tokens * model.hidden * device.activation_bytes
+    attention_layers = (model.attention_layers + model.sliding_layers) / np.maximum(model.layers, 1.0)
+    reduce = 2.0 * all_gather_time(hidden_bytes, part.tp_size, made.tensor_inside, wires)
+    tensor = np.where(part.tp_size > 1, 4.0 * again * reduce, 0.0)
+    hidden_part = np.where(sequence_parallel, constants.tensor_overlap, 0.0)
+    tensor = tensor - np.minimum(hidden_part * tensor, 3.0 * layer.gemm_forward)
+
+    kv_heads = np.maximum(model.kv_heads / part.tp_size, 1.0)
+    kv_bytes = part.tokens * kv_heads * (model.head_dim + model.v_head_dim) * device.activation_bytes * part.cp_size
+    ring = all_gather_time(kv_bytes, part.cp_size, made.context_inside, wires)
+    ring_exposed = np.maximum(ring - layer.attention_forward, 0.2 * ring)
+    ring_exposed_back = np.maximum(2.0 * ring - 2.5 * layer.attention_forward, 0.4 * ring)
+    context = np.where(part.cp_size > 1, attention_layers * (ring_exposed * (2.0 * again - 1.0) + ring_exposed_back), 0.0)
+
+    rows = part.tokens / part.tp_size * model.top_k * model.hidden * device.activation_bytes * expert_imbalance
+    expert_nodes = ep_size / made.expert_inside
+    wanted = np.minimum(expert_nodes, np.maximum(model.top_k, 1.0))
+    remote = np.where(expert_nodes > 1, wanted / np.maximum(model.top_k, 1.0) * (expert_nodes - 1.0) / expert_nodes, 0.0)
+    exchange = all_to_all_time(rows, ep_size, made.expert_inside, remote, wires)
+    moe_layers = model.moe_layers / np.maximum(model.layers, 1.0)
+    expert = np.where(ep_size > 1, moe_layers * (2.0 + 2.0 * again) * exchange * (1.0 - constants.expert_overlap), 0.0)
+    return LayerComm(tensor, context, expert)
+
+
+def step_times(
+    model: Architecture, device: Device, constants: TrainingConstants, made: Layout, own: Held, part: Shard,
+    layer: LayerTimes, head: Second, comm: LayerComm, wires: Wires, tp_size: Count, pp_size: Count,
+    zero_stage: Count, recompute: Choice, attention_kernel: Choice, gradient_bytes: Byte, data_shards: Count,
+    data_overlap: Flag,
+) -> StepTimes:  # fmt: skip
+    """The whole step."""
+    again = np.where(recompute == FULL, layer.forward, 0.0)
+    again = again + np.where((recompute == SELECTIVE) & (attention_kernel == UNFUSED), layer.attention_forward, 0.0)
+    backward = layer.backward + again
+    layer_compute = layer.forward + backward
+    layer_shown = layer_compute + comm.tensor + comm.context + comm.expert
+
+    layers = np.maximum(model.layers, 1.0)
+    inner_stage = made.stage_layers * layer_shown
+    last_stage = made.last_layers * layer_shown + head
+    beat = np.maximum(inner_stage, last_stage)
+    whole = layers * layer_shown + head
+
+    message = part.tokens / tp_size * model.hidden * device.activation_bytes
+    hop = np.where(pp_size > 1, neighbour_time(message, made.stages_apart, wires), 0.0)
+    hidden_hops = np.where(made.chunks > 1, constants.pipeline_overlap, 0.0)
+    pipeline = 2.0 * hop * (made.microbatches * made.chunks * (1.0 - hidden_hops) + (pp_size - 1.0))
+    bubble = (whole - beat) / made.chunks
+    steady = made.microbatches * beat
+
+    data = _data_parallel(device, constants, made, own, wires, layer.forward, backward, head, zero_stage, gradient_bytes,
+                          data_shards, data_overlap)  # fmt: skip
+    optimizer = _update(device, constants, made, own, zero_stage, gradient_bytes, data_shards)
+    known = steady + bubble + pipeline + data + optimizer
+    overhead = constants.step_overhead + constants.straggling * np.log2(made.nodes) * known
+
+    busy = made.microbatches * whole / pp_size
+    share = made.microbatches * layers / pp_size
+    tensor, context, expert = share * comm.tensor, share * comm.context, share * comm.expert
+    return StepTimes(
+        compute=busy - tensor - context - expert,
+        tensor=tensor,
+        context=context,
+        expert=expert,
+        pipeline=pipeline,
+        data=data,
+        bubble=steady - busy + bubble,
+        optimizer=optimizer,
+        overhead=overhead,
+        total=known + overhead,
+    )
+
+
+def _data_parallel(
+    device: Device, constants: TrainingConstants, made: Layout, own: Held, wires: Wires, forward: Second,
+    backward: Second, head: Second, zero_stage: Count, gradient_bytes: Byte, data_shards: Count, data_overlap: Flag,
+) -> Second:  # fmt: skip
+    """What shows of the data-parallel traffic.
+
+    Gradients are reduced once a step, behind the backward pass of the last microbatch; sharded parameters are gathered
+    again behind the forward pass. ZeRO-3 gathers the weights of each layer for every microbatch, forward and
+    backward. The first layer's gather and the last layer's reduction hide behind nothing.
+    """
+    wide = device.activation_bytes
+    dense = own.dense + own.embedding
+    trained = own.trained
+    gradients = gradient_bytes * trained
+    reduce = all_gather_time(dense * gradients, made.data_ranks, made.data_inside, wires)
+    gather = all_gather_time(dense * wide * np.where(zero_stage >= 3, 1.0, trained), made.data_ranks, made.data_inside, wires)
+    experts = own.experts * trained
+    reduce = reduce + all_gather_time(experts * gradients, made.expert_replicas, made.expert_data_inside, wires)
+    gather = gather + all_gather_time(experts * wide, made.expert_replicas, made.expert_data_inside, wires)
+
+    can_hide = np.where(data_overlap, constants.data_overlap, 0.0)
+    last_one = 1.0 / np.maximum(made.stage_layers, 1.0)
+    stage_forward = made.stage_layers * forward + head / 3.0
+    stage_backward = made.stage_layers * backward + head / 1.5
+    once = _shown(reduce, can_hide * stage_backward, last_one) + np.where(
+        zero_stage >= 1, _shown(gather, can_hide * stage_forward, last_one), reduce * 0.0 + _shown(reduce, can_hide * stage_backward - reduce, last_one)
+    )
+    every = _shown(gather, can_hide * stage_forward, last_one) + _shown(gather + reduce, can_hide * stage_backward, last_one)
+    shown = np.where(zero_stage >= 3, made.microbatches * every, once)
+    return np.where(made.data_ranks > 1, shown, 0.0)
+
+
+def _shown(communication: Second, cover: Second, at_least: Count) -> Second:
+    """The part of a communication that outlasts its cover; at least the share that has none."""
+    return np.maximum(communication - np.maximum(cover, 0.0), at_least * communication)
+
+
+def _update(
+    device: Device, constants: TrainingConstants, made: Layout, own: Held, zero_stage: Count, gradient_bytes: Byte, data_shards: Count
+) -> Second:
+    """The optimizer reads the gradient, reads and writes master weights and two moments, and writes the weights."""
+    traffic = (gradient_bytes + 24.0 + device.activation_bytes) * own.trained
+    dense = (own.dense + own.embedding) / np.where(zero_stage >= 1, data_shards, 1.0)
+    experts = own.experts / np.where(zero_stage >= 1, made.expert_replicas, 1.0)
+    return traffic * (dense + experts) / (constants.memory_fraction * device.memory_bandwidth)

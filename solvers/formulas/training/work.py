@@ -1,0 +1,43 @@
+"""The work of a model, as papers count it, and the length of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from solvers.columns import Array, Count, Flag, Sample, Token, Unit, otherwise
+from solvers.formulas.transformer import layer_params, windowed
+from solvers.records import Architecture
+
+FlopPerSample = Annotated[Array, Unit("FLOP/sample")]
+
+
+def model_flops(model: Architecture, seq_len: Token, frozen: Flag) -> FlopPerSample:
+    """Work of one sample, forward and backward, recomputation not counted.
+
+    Twice the parameters that a token multiplies by, and the scores that attention really needs (half of them where it
+    is causal: Megatron-LM and PaLM count them all); backward is twice that, or once where the weights are frozen.
+    Chowdhery et al. 2022, arXiv:2204.02311, appendix B.
+    """
+    params = layer_params(model)
+    softmax = model.attention_layers + model.sliding_layers
+    multiplied = (
+        softmax * params.attention
+        + model.linear_layers * params.linear
+        + model.mlp_layers * params.mlp
+        + model.moe_layers * (model.top_k * params.expert + params.shared)
+        + np.where(model.encoder_layers > 0, 0.15, 1.0) * model.vocab * model.hidden
+    )
+    span = np.where(model.causal, 0.5, 1.0) * seq_len
+    keys = model.attention_layers * span + model.sliding_layers * np.minimum(windowed(model), span)
+    qk_dim = model.head_dim
+    scores = 2.0 * seq_len * keys * model.heads * (qk_dim + model.v_head_dim)
+    products = 2.0 * seq_len * multiplied
+    net = np.where(model.layers < 1, model.forward_flops, 0.0)
+    return np.where(frozen, 2.0, 3.0) * (products + net) + 3.0 * scores
+
+
+def run_samples(model: Architecture, seq_len: Token, run_tokens: Token, samples: Sample) -> Count:
+    """Samples of the whole run: as given, or the compute-optimal 20 tokens a parameter (Hoffmann et al. 2022)."""
+    return otherwise(samples, otherwise(run_tokens, 20.0 * model.params_active) / seq_len)
