@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from solvers.catalog.calibration import read_constants
 from solvers.catalog.entries import CatalogError, Entry, Source, near_names
-from solvers.catalog.loader import DATA, read_entries, read_names, read_sources
+from solvers.catalog.loader import DATA, Names, read_entries, read_names, read_sources
 from solvers.catalog.names import NameIndex
 from solvers.catalog.overrides import GIVEN, changed
 from solvers.catalog.pricing import with_prices
@@ -18,7 +19,7 @@ from solvers.catalog.tables import TABLES
 
 
 class Catalog:
-    """Models, hardware, nodes, fabrics, fleets, prices, grids, precisions and constants, each figure with its source."""
+    """Models, hardware, fleets, prices, grids, precisions and constants: each figure with its source."""
 
     def __init__(self, folder: Path = DATA, extra: Mapping[tuple[str, str], Entry] | None = None) -> None:
         self._folder = folder
@@ -85,6 +86,8 @@ class Catalog:
     def _overridden(self, kind: str, name: str, given: Any) -> Entry:
         if not isinstance(given, Mapping):
             raise CatalogError(f"{kind} {name}: figures by name are due, not {given!r}")
+        if kind == "constant":
+            raise CatalogError(f"constant {name}: give it as a parameter of its solver, among the study's fixed values")
         values = {str(k): v for k, v in given.items()}
         based_on = values.pop("based_on", None)
         if based_on is not None:
@@ -103,11 +106,13 @@ class Catalog:
         return read_sources(self._folder)
 
     @functools.cached_property
-    def _names(self) -> dict[tuple[str, str], tuple[str, tuple[str, ...]]]:
+    def _names(self) -> Names:
         return read_names(self._folder)
 
     @functools.cache  # noqa: B019 - catalogues are few and live as long as the process
     def _entries(self, kind: str) -> dict[str, Entry]:
+        if kind == "constant":
+            return read_constants(self._folder)
         entries = read_entries(self._folder, TABLES[kind], self._sources, self._names)
         if kind == "hardware":
             entries = with_prices(entries, self._entries("price"))

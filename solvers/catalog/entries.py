@@ -40,7 +40,7 @@ class Figure(NamedTuple):
     confidence: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Entry:
     """A model, an accelerator, a fleet, ...: a name and its figures.
 
@@ -51,7 +51,7 @@ class Entry:
     name: str
     path: str
     aliases: tuple[str, ...] = ()
-    figures: Mapping[str, Figure] = field(default_factory=dict, repr=False)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
 
     def get(self, quantity: str) -> float | None:
         """The figure in SI, or None where it is absent or a word."""
@@ -84,12 +84,9 @@ class Entry:
         Raises:
             CatalogError: no entry of this kind has such a figure, or the value cannot be read.
         """
-        from solvers.catalog.overrides import given_figures
+        from solvers.catalog.overrides import changed
 
-        made = {**self.figures, **given_figures(self.kind, name or self.name, figures, self.figures)}
-        if name is None or name == self.name:
-            return Entry(self.kind, self.name, self.path, self.aliases, made)
-        return Entry(self.kind, name, "", (), made)
+        return changed(self, self.kind, name or self.name, figures)
 
     def __getattr__(self, quantity: str) -> Any:
         if quantity.startswith("_") or quantity == "figures":
@@ -102,6 +99,9 @@ class Entry:
         from solvers.units import dressed
 
         return dressed(figure.value, "" if figure.unit == "bool" else figure.unit)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}>"
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.figures})

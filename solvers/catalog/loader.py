@@ -1,4 +1,4 @@
-"""Read the data files, and refuse what cannot be trusted: unknown units, missing sources, duplicates, unreadable values.
+"""Read the data files, and refuse what cannot be trusted: unknown units, missing sources, duplicates, odd values.
 
 All complaints about a file are collected and raised together.
 """
@@ -16,6 +16,8 @@ from solvers.catalog.factors import FACTORS, worded
 from solvers.catalog.tables import FIGURE_ROW, IDENTITY, KINDS_OF_FIGURE, Table
 
 DATA = Path(__file__).parent / "data"
+Names = dict[tuple[str, str], tuple[str, tuple[str, ...]]]
+"""Path and aliases by kind and name."""
 
 
 def read_sources(folder: Path) -> dict[str, Source]:
@@ -32,15 +34,13 @@ def read_sources(folder: Path) -> dict[str, Source]:
     return found
 
 
-def read_names(folder: Path) -> dict[tuple[str, str], tuple[str, tuple[str, ...]]]:
+def read_names(folder: Path) -> Names:
     """Path and aliases of the entries of figure files, by kind and name."""
     rows = _rows(folder / "names.csv", ("kind", "name", "path", "aliases"))
     return {(r["kind"], r["name"]): (r["path"], _split(r["aliases"])) for _, r in rows}
 
 
-def read_entries(
-    folder: Path, table: Table, sources: dict[str, Source], names: dict[tuple[str, str], tuple[str, tuple[str, ...]]]
-) -> dict[str, Entry]:
+def read_entries(folder: Path, table: Table, sources: dict[str, Source], names: Names) -> dict[str, Entry]:
     """The entries of one kind, by name.
 
     Raises:
@@ -58,7 +58,7 @@ def _from_table(
     folder: Path,
     table: Table,
     sources: dict[str, Source],
-    names: dict[tuple[str, str], tuple[str, tuple[str, ...]]],
+    names: Names,
     complaints: list[str],
 ) -> Iterator[Entry]:
     units = table.columns or {}
@@ -88,7 +88,7 @@ def _from_figures(
     folder: Path,
     table: Table,
     sources: dict[str, Source],
-    names: dict[tuple[str, str], tuple[str, tuple[str, ...]]],
+    names: Names,
     complaints: list[str],
 ) -> Iterator[Entry]:
     items: dict[str, dict[str, Figure]] = {}
@@ -101,9 +101,7 @@ def _from_figures(
             complaints.append(f"{where} stands twice")
         _check(where, row["source"], row["kind"], sources, complaints)
         value, held = _value(row["value"], unit, where, complaints)
-        figures[quantity] = Figure(
-            quantity, value, held, row["value"], unit, row["source"], row["note"], row["kind"], row.get("confidence", "")
-        )
+        figures[quantity] = Figure(quantity, value, held, row["value"], unit, row["source"], row["note"], row["kind"])
     for item, figures in items.items():
         path, aliases = names.get((table.kind, item), ("", ()))
         yield Entry(table.kind, item, path or f"{table.root}.{identifier(item)}", aliases, figures)

@@ -77,20 +77,20 @@ def _with_and_without_organisation(text: str) -> list[str]:
     return [text, text.rsplit("/", 1)[-1]] if "/" in text else [text]
 
 
-_VENDORS = {"nvidia", "amd", "intel", "google", "aws", "apple", "tesla", "geforce", "instinct", "cloud", "radeon", "gpu"}
+_VENDORS = {"nvidia", "amd", "intel", "google", "aws", "apple", "tesla", "geforce", "instinct", "radeon", "gpu"}
 
-_VARIANT_WORDS = re.compile(
-    r"""fp\d+|bf16|bfloat16|float16|float32|half|nvfp4|mxfp[468]|int[48]|[wa]\d+|w\d+a\d+(kv\d+)?|e4m3|g\d+|awq|gptq|gguf
-    |q\d|q\d[01ksml]*|k|m|s|\dbit|bnb|modelopt|dynamic|quantized|quant|block|mixed|only
-    |instruct|chat|it|pt|base|hf|thinking|reasoning|preview|original|diffusers|text|model|v?\d{4}|\d{2}|v\d(\.\d)?|mp|tp\d+
-    |uncensored|distilled|causal|lm|amp|te""",
+_VARIANT = re.compile(
+    r"""fp\d+|bf16|bfloat16|float16|float32|half|nvfp4|mxfp[468]|int[48]|w\d+a\d+(kv\d+)?|e4m3|g\d+|awq|gptq|gguf|\dbit|bnb
+    |modelopt|dynamic|quantized|quant|block|mixed|amp|te
+    |i?q\d[k01]?[sml]?
+    |instruct|chat|it|pt|base|hf|thinking|reasoning|preview|original|diffusers|uncensored|v\d\.\d|\d{4}""",
     re.VERBOSE,
 )
 """Words at the end of a name that tell a precision, a fine-tune or a release, and leave the shape as it is."""
 
 
 def _words(text: str) -> list[str]:
-    """Lower-case words; a dot stays where it stands between digits, everything else that is no letter or digit parts."""
+    """Lower-case words, parted by all that is no letter or digit; a dot between digits stays."""
     lowered = text.lower().replace("+", " plus ")
     kept = re.sub(r"(?<=\d)\.(?=\d)", "\0", lowered)
     return [w.replace("\0", ".") for w in re.split(r"[^0-9a-z\0]+", kept) if w]
@@ -101,8 +101,11 @@ def _ordered(words: list[str]) -> tuple[str, ...]:
 
 
 def _shortened(words: list[str]) -> Iterable[list[str]]:
-    """The words, then fewer and fewer of them while the last tells a precision or a fine-tune."""
+    """The words, then fewer and fewer of them while the last tell a precision (`q4 k m` is one) or a fine-tune."""
     yield words
-    while len(words) > 1 and _VARIANT_WORDS.fullmatch(words[-1]):
-        words = words[:-1]
+    while len(words) > 1:
+        tail = next((n for n in (1, 2, 3) if n < len(words) and _VARIANT.fullmatch("".join(words[-n:]))), 0)
+        if not tail:
+            return
+        words = words[:-tail]
         yield words

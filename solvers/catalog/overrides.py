@@ -36,13 +36,15 @@ def given_figures(
 
 
 def changed(entry: Entry | None, kind: str, name: str, values: Mapping[str, Any]) -> Entry:
-    """The entry with figures overridden, or a new one."""
+    """The entry with figures overridden, or a new one; one of another name remembers what it is `based_on`."""
     figures = given_figures(kind, name, values, entry.figures if entry else None)
     if entry is None:
         return Entry(kind, name, "", (), figures)
-    same = name in (entry.name, entry.path, *entry.aliases)
-    names = (entry.name, entry.path, entry.aliases) if same else (name, "", ())
-    return Entry(kind, *names, {**entry.figures, **figures})
+    if name in (entry.name, entry.path, *entry.aliases):
+        return Entry(kind, entry.name, entry.path, entry.aliases, {**entry.figures, **figures})
+    parent = entry.text("based_on", entry.name)
+    origin = Figure("based_on", parent, "text", parent, "text", GIVEN, kind="given")
+    return Entry(kind, name, "", (), {**entry.figures, **figures, "based_on": origin})
 
 
 def _figure(quantity: str, unit: str, value: Any) -> Figure:

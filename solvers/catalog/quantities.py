@@ -74,5 +74,7 @@ def unit_of(kind: str, quantity: str) -> str:
     known = quantities(kind)
     if quantity not in known:
         near = near_names(quantity, known)
-        raise CatalogError(f"no {kind} has such a figure" + (f"; near: {near}" if near else f"; known: {', '.join(known)}"))
+        raise CatalogError(
+            f"no {kind} has such a figure" + (f"; near: {near}" if near else f"; known: {', '.join(known)}")
+        )
     return known[quantity]

@@ -24,7 +24,9 @@ def _with_parts(fleet: Entry, catalog: _Finder) -> Entry:
     inherited = {
         "hardware": node.figures["hardware"],
         "accelerators_per_node": per_node,
-        "n_accelerators": nodes._replace(quantity="n_accelerators", value=count, given_value=f"{count:g}", kind="derived"),
+        "n_accelerators": nodes._replace(
+            quantity="n_accelerators", value=count, given_value=f"{count:g}", kind="derived"
+        ),
         "nic_bandwidth": _share(node.figures["nic_bandwidth"], node.require("nic_count") / per_node.value),
         "fabric_latency": fabric.figures["latency"]._replace(quantity="fabric_latency"),
         "accelerator_mtbf": node.figures["accelerator_mtbf"],
@@ -35,4 +37,6 @@ def _with_parts(fleet: Entry, catalog: _Finder) -> Entry:
 
 def _share(port: Figure, ports_each: float) -> Figure:
     """The bandwidth of an accelerator's share of the node's ports."""
-    return port._replace(value=port.value * ports_each, note=f"{port.note}; {ports_each:g} ports an accelerator".lstrip("; "))
+    return port._replace(
+        value=port.value * ports_each, note=f"{port.note}; {ports_each:g} ports an accelerator".lstrip("; ")
+    )

@@ -33,7 +33,7 @@ _MODEL = {
     **dict.fromkeys(("gated_mlp", "tied_embeddings", "attn_output_gate"), "flag"),
     **dict.fromkeys(("max_context", "sliding_window"), "token"),
     **dict.fromkeys(("family", "form", "attention", "ssm_type", "layer_pattern", "work_unit", "input_shape",
-                     "tokenizer", "default_precision"), "text"),
+                     "tokenizer", "default_precision", "unread"), "text"),
     "forward_flops": "FLOP",
     "forward_traffic": "byte",
 }  # fmt: skip
@@ -44,6 +44,7 @@ _PRICE = {
     "price_per_hour": "USD/hour",
     "representative": "flag",
 }
+_ENGINE = {"family": "text"}
 _PRECISION = {"compute": "text", "weight": "bit", "activation": "byte"}
 
 TABLES = {
@@ -57,6 +58,7 @@ TABLES = {
         Table("price", "prices.csv", "Prices", _PRICE),
         Table("grid", "grids.csv", "Systems.Grids"),
         Table("precision", "precisions.csv", "Precisions", _PRECISION),
+        Table("constant", "", "Constants"),
         Table("terms", "terms.csv", "Terms", {"meaning": "text"}),
     )
 }
@@ -64,6 +66,16 @@ TABLES = {
 IDENTITY = ("name", "path", "aliases", "source", "note", "kind", "confidence")
 """Columns of a table that are not figures."""
 FIGURE_ROW = ("item", "quantity", "variant", "value", "unit", "source", "note", "kind")
-KINDS_OF_FIGURE = ("datasheet", "paper", "config", "database", "measured", "derived", "estimate", "price", "definition",
-                    "documentation")  # fmt: skip
-"""How a figure came about. `derived` was computed from a cited figure, `estimate` is ours, with its reasoning in the note."""
+KINDS_OF_FIGURE = (
+    "datasheet",
+    "paper",
+    "config",
+    "documentation",
+    "database",
+    "measured",
+    "derived",
+    "estimate",
+    "price",
+    "definition",
+)
+"""How a figure came about: `derived` was computed from a cited one, `estimate` is ours, reasoned in the note."""

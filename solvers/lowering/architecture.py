@@ -6,7 +6,8 @@ import math
 import zlib
 
 from solvers.catalog import Entry
-from solvers.lowering.linear_layers import linear_params, linear_state_bytes
+from solvers.catalog.linear_layers import linear_params, linear_state_bytes
+from solvers.catalog.parameters import mlp_layers, moe_layers
 from solvers.records import WORK_UNITS
 
 
@@ -22,7 +23,6 @@ def architecture_row(model: Entry) -> dict[str, float]:
     sliding = figure("sliding_layers")
     attention = figure("full_attn_layers") or (0.0 if linear or sliding else layers if figure("heads") else 0.0)
     encoder = figure("encoder_layers")
-    moe, mlp = _mlp_layers(model, figure)
     matrices = 3.0 if figure("gated_mlp") else 2.0
     latent, hidden = figure("moe_latent_dim"), figure("hidden")
     narrowed = latent / hidden if latent and hidden else 1.0
@@ -54,10 +54,10 @@ def architecture_row(model: Entry) -> dict[str, float]:
         "qk_rope_head_dim": figure("qk_rope_head_dim"),
         "indexer_heads": figure("indexer_heads"),
         "indexer_head_dim": figure("indexer_head_dim"),
-        "mlp_layers": mlp,
+        "mlp_layers": mlp_layers(model),
         "ffn_hidden": figure("ffn_hidden"),
         "mlp_matrices": matrices,
-        "moe_layers": moe,
+        "moe_layers": moe_layers(model),
         "num_experts": figure("num_experts"),
         "top_k": figure("top_k"),
         "moe_ffn_hidden": figure("moe_ffn_hidden") * narrowed,
@@ -79,22 +79,6 @@ class _Figures:
 
     def __call__(self, quantity: str) -> float:
         return self._model.get(quantity) or 0.0
-
-
-def _mlp_layers(model: Entry, figure: _Figures) -> tuple[float, float]:
-    """Layers with experts and layers with a dense MLP.
-
-    A hybrid writes its blocks as letters, `-` for a dense MLP; a layer of other models has an MLP unless it has experts.
-    """
-    moe = figure("moe_layers")
-    if figure("num_experts") and not moe:
-        moe = figure("layers") - figure("dense_layers")
-    pattern = model.text("layer_pattern")
-    if pattern and set(pattern) <= set("Mm*-E"):
-        return moe, float(pattern.count("-"))
-    if not figure("ffn_hidden"):
-        return moe, 0.0
-    return moe, figure("layers") - moe
 
 
 def _code(tokenizer: str) -> float:

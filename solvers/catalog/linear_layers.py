@@ -6,7 +6,7 @@ Attention (arXiv:2401.04658). Engines keep the recurrent state in 32 bits and th
 
 from __future__ import annotations
 
-from solvers.catalog import Entry
+from solvers.catalog.entries import Entry
 
 _STATE_BYTES, _TAIL_BYTES = 4.0, 2.0
 
