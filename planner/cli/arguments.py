@@ -30,3 +30,11 @@ def key_values(pairs: Iterable[str]) -> dict[str, str]:
 def truth(text: str) -> bool | str:
     """True or false for the usual words, and anything else as it is."""
     return _WORDS.get(text.lower(), text)
+
+
+def number(text: str) -> float | str:
+    """A plain number, which is taken to be in the unit that is due; anything else as it is."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

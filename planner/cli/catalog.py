@@ -9,7 +9,7 @@ import click
 from planner.cli.output import echo_json, echo_table, heading
 
 if TYPE_CHECKING:
-    from solvers.catalog import Catalog, Entry
+    from solvers.catalog import Catalog, Entry, Figure
 
 
 @click.command("catalog", epilog="Example: planner catalog hardware H100")
@@ -70,7 +70,16 @@ def _said(entry: Entry, quantity: str) -> str:
     from planner.figures import say
 
     figure = entry.figures.get(quantity)
-    return "–" if figure is None else say(figure.value, figure.unit)
+    if figure is None:
+        return "–"
+    return figure.given_value if quantity.endswith("year") else say(figure.value, figure.unit)
+
+
+def _as_given(figure: Figure) -> str:
+    return f"{figure.given_value} {'' if figure.given_unit in _UNSPOKEN else figure.given_unit}".strip()
+
+
+_UNSPOKEN = ("text", "count", "flag", "date")
 
 
 def _bare(entry: Entry) -> dict[str, dict[str, Any]]:
@@ -82,7 +91,7 @@ def _entry(catalog: Catalog, entry: Entry, as_json: bool) -> None:
     if as_json:
         figures = {
             q: {
-                "value": f.value, "unit": f.unit, "given": f"{f.given_value} {f.given_unit}", "kind": f.kind,
+                "value": f.value, "unit": f.unit, "given": _as_given(f), "kind": f.kind,
                 "source": f.source, "note": f.note, "confidence": f.confidence,
             }
             for q, f in entry.figures.items()
@@ -100,7 +109,7 @@ def _entry(catalog: Catalog, entry: Entry, as_json: bool) -> None:
     notes = {f.note for f in entry.figures.values()}
     shared = notes.pop() if len(notes) == 1 else ""
     rows = [
-        [q, _said(entry, q), f"{f.given_value} {f.given_unit}".strip(), f.kind, f"[{numbers[f.source]}]", "" if shared else f.note]
+        [q, _said(entry, q), _as_given(f), f.kind, f"[{numbers[f.source]}]", "" if shared else f.note]
         for q, f in entry.figures.items()
     ]
     echo_table(["figure", "value", "as given", "kind", "source", "note"], rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from planner.cli.arguments import key_values, truth
+from planner.cli.arguments import key_values, number, truth
 from planner.cli.exits import NOTHING_FEASIBLE, Refused, complain
 from planner.cli.output import echo_json, echo_table, heading
 
@@ -63,7 +63,7 @@ def _answers(classes: tuple[Any, ...], given: dict[str, str]) -> dict[str, Any]:
 
     chain = Chain(classes)
     flags = {name for name, column in chain.parameters().items() if column.unit == "bool"}
-    read = {name: truth(text) if name in flags else text for name, text in given.items()}
+    read = {name: truth(text) if name in flags else number(text) for name, text in given.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the reason is printed, and is the exit code
         return answers(chain, classes, read)
@@ -122,9 +122,11 @@ def _list_columns(classes: tuple[Any, ...], as_json: bool) -> None:
 
 
 def _default(column: Any) -> str:
+    from planner.figures import say
+
     if column.required:
         return "required"
-    return "optional" if column.optional else str(column.default)
+    return "optional" if column.optional else say(column.default, column.unit)
 
 
 def _allowed(column: Any) -> str:

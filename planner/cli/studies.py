@@ -12,9 +12,10 @@ from planner.cli.output import echo_json, echo_table
 def command(as_json: bool) -> None:
     """List the shipped studies; run one by its name with `planner run NAME`."""
     from planner.study import shipped_studies
+    from planner.yamltext import read
 
-    rows = shipped_studies()
+    titles = {name: str(read(path.read_bytes(), path.name).data["title"]) for name, path in shipped_studies().items()}
     if as_json:
-        echo_json([{"name": name, "title": title} for name, title in rows])
+        echo_json([{"name": name, "title": title} for name, title in titles.items()])
     else:
-        echo_table(["study", "question"], rows)
+        echo_table(["study", "question"], list(titles.items()))
