@@ -58,6 +58,7 @@ TABLES = {
         Table("price", "prices.csv", "Prices", _PRICE),
         Table("grid", "grids.csv", "Systems.Grids"),
         Table("precision", "precisions.csv", "Precisions", _PRECISION),
+        Table("engine", "engines.csv", "Engines", {"family": "text"}, citations=True),
         Table("constant", "", "Constants"),
         Table("terms", "terms.csv", "Terms", {"meaning": "text"}),
     )

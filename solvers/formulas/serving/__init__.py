@@ -1,0 +1,1 @@
+"""Serving: one step by kernel classes, the memory ledger, and requests in steady state."""

@@ -1,0 +1,50 @@
+"""What an engine adds to the kernels it launches, as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from solvers.columns import Byte, BytePerSecond, Count, FlopPerSecond, Ratio, Second, Token, column
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A serving engine on one device in one precision: its overheads, limits and formats."""
+
+    attention_weight_bytes: Byte = column("stored bytes of one parameter of the attention projections")
+    attention_peak_flops: FlopPerSecond = column("dense peak in the arithmetic of the attention projections")
+    head_weight_bytes: Byte = column("stored bytes of one parameter of the vocabulary head")
+    head_peak_flops: FlopPerSecond = column("dense peak in the arithmetic of the vocabulary head")
+    gemm_slowdown: Ratio = column("time of the engine's matrix products over that of the library's best")
+    read_slowdown: Ratio = column("time to read the engine's weights over that of the library's best")
+    attention_slowdown: Ratio = column("time of the engine's attention over the kernel's")
+    expert_slowdown: Ratio = column("time of the engine's experts over the kernel's")
+    reduce_slowdown: Ratio = column("time of the engine's collectives over the kernel's")
+    prefill_slowdown: Ratio = column("further slowdown of matrix products over whole prompts")
+    kernel_time: Second = column("time that each launched kernel adds while decoding")
+    prefill_kernel_time: Second = column("time that each launched kernel adds to a prompt's pass")
+    block_kernels: Count = column("kernels of an attention or MLP block")
+    expert_kernels: Count = column("further kernels of a block of routed experts")
+    latent_kernels: Count = column("further kernels of latent attention")
+    linear_kernels: Count = column("kernels of a state-space or linear-attention block")
+    step_time: Second = column("time of scheduling, sampling and streaming in each step")
+    sequence_time: Second = column("time that each running sequence adds to a step")
+    elementwise_tensors: Count = column("hidden-sized tensors read or written between the products of a block")
+    convolution_slowdown: Ratio = column("time of convolutions over that of large products of as much work")
+    net_traffic: Ratio = column("traffic of a net's activations over writing and reading each once")
+    net_kernel_time: Second = column("time that each layer of a net adds to a pass")
+    interference: Ratio = column("share of a newcomer's prefill that stalls the sequences already decoding")
+    first_token_time: Second = column("time of a request outside the accelerator before its first token")
+    first_token_prefill: Ratio = column("passes of its own prompt that a request waits for, queue apart")
+    first_token_steps: Ratio = column("decode steps that a newcomer waits for")
+    burst_share: Ratio = column("share of the other clients' prompts that a request waits for when all start together")
+    non_torch_bytes: Byte = column("memory of the driver and the libraries on one device")
+    group_bytes: Byte = column("memory of the collectives' buffers when devices work together")
+    graph_bytes: Byte = column("memory of captured graphs, where the engine counts it")
+    sampler_bytes: Byte = column("peak bytes of the sampler for each sequence and vocabulary entry")
+    activation_copies: Ratio = column("widths of hidden and MLP that a token holds at the peak of a pass")
+    max_sequences: Count = column("sequences that the engine decodes together at most")
+    profile_sequences: Count = column("sequences that the engine sizes its sampler for")
+    max_batched_tokens: Token = column("tokens of prompts that the engine passes at once")
+    memory_share: Ratio = column("share of the memory that the engine takes by default")
+    network_bandwidth: BytePerSecond = column("bandwidth between nodes for each accelerator, one direction")

@@ -1,0 +1,117 @@
+"""One pass of a batch on one accelerator, for any kind of model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from solvers.columns import Array, Byte, Flop, Second, Token, given, otherwise
+from solvers.formulas.kernels import Kernels, smooth_maximum
+from solvers.formulas.serving.constants import Engine
+from solvers.formulas.serving.plan import at_efficiency, usable
+from solvers.formulas.serving.step import Layout, decode_attention, forward_step, prompt_attention
+from solvers.formulas.transformer import layer_params, mean_keys, windowed
+from solvers.reasons import CONTEXT_EXCEEDED, DOES_NOT_FIT, PRECISION_UNSUPPORTED, flag
+from solvers.records import Architecture, Device
+
+WORDS = 2048.0
+"""Tokens of a sequence where nobody says, for models whose context is as long."""
+ALONE = Layout(np.float64(1.0), np.float64(1.0), np.float64(1.0), np.float64(1.0))
+TRAINING_PASSES = 3.0
+"""Forward, gradient of the input, gradient of the weights: each as much arithmetic (Kaplan et al. 2020, section 2.1)."""
+TRAINING_STATE = 16.0
+"""Bytes a parameter: two of weights, two of gradients, twelve of Adam's states (Rajbhandari et al. 2020)."""
+UPDATE_TRAFFIC = 30.0
+"""Bytes a parameter that an update reads and writes: its states twice, weights and gradients."""
+
+
+def single_pass(plan: Any) -> dict[str, Array]:
+    """Every column of the answer."""
+    model = plan.model
+    kernels, engine = at_efficiency(plan.kernels, plan.engine, plan.efficiency)
+    device = usable(plan.device, engine)
+    training = plan.phase == 1
+    is_net = model.hidden == 0.0
+    tokens = np.where(is_net, 0.0, otherwise(plan.seq_len, np.minimum(WORDS, model.max_context)))
+    passes = np.where(training, TRAINING_PASSES, 1.0)
+    net = net_pass(model, plan.batch_size, passes, device, kernels, engine)
+    text = sequence_pass(model, plan.batch_size, np.maximum(tokens, 1.0), passes, device, kernels, engine)
+    update = training * model.params_total * UPDATE_TRAFFIC / (kernels.elementwise_fraction * device.memory_bandwidth)
+    latency = np.where(is_net, net[0], text[0]) + update
+    compute = np.where(is_net, net[1], text[1])
+    memory = np.where(is_net, net[2], text[2]) + update
+    work = np.where(is_net, model.forward_flops * plan.batch_size, text[3]) * passes
+    overhead = np.where(is_net, net[3], text[4])
+    stored = model.params_total * np.where(training, TRAINING_STATE, device.weight_bytes)
+    kept = np.where(
+        is_net, model.forward_traffic / 4.0, tokens * model.hidden * device.activation_bytes * model.layers * 17.0
+    )
+    live = plan.batch_size * np.where(training, kept, np.where(is_net, model.forward_traffic / 20.0, 0.0))
+    needed = stored + live + engine.non_torch_bytes
+    busiest = np.maximum(np.maximum(compute, memory), overhead)
+    return {
+        "latency": latency,
+        "throughput": plan.batch_size / latency,
+        "token_throughput": plan.batch_size * tokens / latency,
+        "compute_time": compute,
+        "memory_time": memory,
+        "overhead_time": overhead,
+        "work": work,
+        "traffic": memory * kernels.gemm_bandwidth_fraction * device.memory_bandwidth,
+        "model_flops_utilization": work / (latency * device.peak_flops),
+        "memory_per_accelerator": needed,
+        "bottleneck": np.where(busiest == compute, 0, np.where(busiest == memory, 1, 3)),
+        "reasons": flag(needed > device.memory_capacity, DOES_NOT_FIT)
+        | flag(plan.device.precision_supported == 0.0, PRECISION_UNSUPPORTED)
+        | flag(given(plan.seq_len) & (tokens > model.max_context), CONTEXT_EXCEEDED),
+    }
+
+
+def net_pass(
+    model: Architecture, batch: Array, passes: Array, device: Device, kernels: Kernels, engine: Engine
+) -> tuple[Second, Second, Second, Second]:
+    """A net that is given by its work and its activations' traffic: (time, arithmetic, traffic, launches).
+
+    Convolutions reach a smaller part of the peak than large products, and each layer is launched. Activations are
+    written and read once by the fused kernels of a forward pass, and about as often again for each gradient.
+    """
+    flops = passes * model.forward_flops * batch
+    moved = passes * (model.forward_traffic * batch * (device.activation_bytes / 2.0) + model.params_total * device.weight_bytes)
+    compute = flops * engine.convolution_slowdown / (kernels.gemm_flops_fraction * device.peak_flops)
+    memory = moved * engine.net_traffic / (kernels.elementwise_fraction * device.memory_bandwidth)
+    launches = passes * model.layers * engine.net_kernel_time
+    return launches + smooth_maximum(compute, memory), compute, memory, launches
+
+
+def sequence_pass(
+    model: Architecture, batch: Array, tokens: Token, passes: Array, device: Device, kernels: Kernels, engine: Engine
+) -> tuple[Second, Second, Second, Flop, Second]:
+    """A transformer over sequences: (time, arithmetic, traffic, work of a forward pass, launches).
+
+    A sequence of one token decodes: its attention is bound by the cache, and every step costs the engine its own time.
+    """
+    single = tokens == 1.0
+    decoding = decode_attention(model, ALONE, batch, 1.0, tokens, CACHE_BYTES, device, kernels, engine)
+    reading = prompt_attention(model, ALONE, batch, tokens, tokens, device, kernels, engine)
+    step = forward_step(
+        model, ALONE, batch * tokens, batch, np.where(single, decoding, reading),
+        np.where(single, engine.kernel_time, engine.prefill_kernel_time), np.where(single, 1.0, engine.prefill_slowdown),
+        device, kernels, engine,
+    )  # fmt: skip
+    host = single * (engine.step_time + engine.sequence_time * batch)
+    work = forward_work(model, batch, tokens)
+    return passes * step.total + host, passes * step.compute, passes * step.memory, work, passes * step.overhead + host
+
+
+CACHE_BYTES: Byte = 2.0
+"""A 16-bit cache."""
+
+
+def forward_work(model: Architecture, batch: Array, tokens: Token) -> Flop:
+    """Two operations an active parameter and token, and the scores of attention."""
+    params = layer_params(model)
+    keys = mean_keys(model, tokens, tokens)
+    seen = model.attention_layers * keys + model.sliding_layers * np.minimum(keys, windowed(model))
+    scores = 2.0 * seen * model.heads * (model.head_dim + model.v_head_dim)
+    return batch * tokens * (2.0 * (model.params_active - params.embedding - params.head) + scores) + 2.0 * batch * params.head
