@@ -50,7 +50,9 @@ class DataPlan:
     )  # fmt: skip
     cache_hit_rate: Ratio = parameter("part of the reads that a warm cache answers", default=0.0, minimum=0, maximum=1)
     epochs: Count = parameter(
-        "passes over the data, of which the first is cold (steady state where it is not given)", optional=True, minimum=1
+        "passes over the data, of which the first is cold (steady state where it is not given)",
+        optional=True,
+        minimum=1,
     )
     storage_latency: Second = parameter(
         "time to open and begin to read one sample", default=constant("data_pipeline", "storage_latency"), above=0
@@ -61,7 +63,10 @@ class DataPlan:
         default=constant("data_pipeline", "cache_bandwidth"), above=0,
     )  # fmt: skip
     copy_efficiency: Ratio = parameter(
-        "achieved part of the host link's bandwidth", default=constant("data_pipeline", "copy_efficiency"), above=0, maximum=1
+        "achieved part of the host link's bandwidth",
+        default=constant("data_pipeline", "copy_efficiency"),
+        above=0,
+        maximum=1,
     )
 
 
@@ -74,7 +79,9 @@ class DataAnswer:
     utilization: Ratio = column("demand over supply: above 1 the accelerator waits")
     is_stalled: Flag = column("storage cannot keep up")
     cold_utilization: Ratio = column("demand over supply in the first epoch, before anything is cached")
-    required_storage_bandwidth: BytePerSecond = column("storage bandwidth for one accelerator at which it would not wait")
+    required_storage_bandwidth: BytePerSecond = column(
+        "storage bandwidth for one accelerator at which it would not wait"
+    )
     required_cache_hit_rate: Ratio = column("cache hit rate at which this storage would keep up in the steady state")
     copy_bw: BytePerSecond = column("achieved bandwidth of the copy from host to accelerator")
     reasons: Reasons = column("why it is infeasible")

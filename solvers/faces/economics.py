@@ -48,26 +48,39 @@ class EconomicsPlan:
     )
     effective_throughput: TokenPerSecond = parameter("tokens a second of the whole plan", optional=True, above=0)
     throughput: SamplePerSecond = parameter("samples a second of one accelerator", optional=True, above=0)
+    tokens_per_query: Token = parameter(
+        "generated tokens of one question, all samples together", optional=True, above=0
+    )
+    answer_accuracy: Ratio = parameter("part of the questions answered rightly", optional=True, minimum=0, maximum=1)
     accelerator_power: Watt = parameter(
         "mean power of one accelerator (its TDP times average_load where nobody says)", optional=True, above=0
     )
     duration_days: Day = parameter("days that the plan runs", default=30.0, above=0)
     run_tokens: Token = parameter("tokens of the whole run; sets how long it takes where given", optional=True, above=0)
-    busy_fraction: Ratio = parameter("part of the paid hours in which lasting progress is made", default=1.0, above=0, maximum=1)
+    busy_fraction: Ratio = parameter(
+        "part of the paid hours in which lasting progress is made", default=1.0, above=0, maximum=1
+    )
     purchase_price: Usd = parameter(
         "price of an accelerator with its share of server and network (a published cost of ownership where not given)",
         optional=True, above=0,
     )  # fmt: skip
-    lifetime: Second = parameter("time over which a purchase is written off", default=constant("economics", "lifetime"), above=0)
+    lifetime: Second = parameter(
+        "time over which a purchase is written off", default=constant("economics", "lifetime"), above=0
+    )
     maintenance_rate: Ratio = parameter(
-        "upkeep and staff a year, as a part of the purchase price", default=constant("economics", "maintenance_rate"), minimum=0
+        "upkeep and staff a year, as a part of the purchase price",
+        default=constant("economics", "maintenance_rate"),
+        minimum=0,
     )
     residual_value: Ratio = parameter(
         "part of the purchase price that a sale at the end brings back",
         default=constant("economics", "residual_value"), minimum=0, maximum=1,
     )  # fmt: skip
     accelerator_share: Ratio = parameter(
-        "accelerators' part of the power of their servers", default=constant("economics", "accelerator_share"), above=0, maximum=1
+        "accelerators' part of the power of their servers",
+        default=constant("economics", "accelerator_share"),
+        above=0,
+        maximum=1,
     )
     average_load: Ratio = parameter(
         "drawn part of the TDP where nobody says", default=constant("economics", "average_load"), above=0, maximum=1
@@ -76,12 +89,14 @@ class EconomicsPlan:
 
 @dataclass(frozen=True)
 class EconomicsAnswer:
-    """Money, energy, carbon. Columns a token are NaN where the plan makes no tokens, and those a sample likewise."""
+    """Money, energy, carbon. Columns a token are NaN where the plan makes no tokens, and those a sample or a question likewise."""
 
     cost_per_hour: UsdPerHour = column("the whole plan for an hour")
     cost_per_token: UsdPerToken = column("one token")
     cost_per_million_tokens: Usd = column("a million tokens")
     cost_per_sample: UsdPerSample = column("one sample")
+    cost_per_query: Usd = column("one question, all samples together")
+    cost_per_correct_answer: Usd = column("one question answered rightly")
     cost_per_run: Usd = column("the whole run")
     run_time: Second = column("the whole run")
     facility_power: Watt = column("power at the meter: servers and overhead of the site")
@@ -122,6 +137,8 @@ class EconomicsModel(Solver):
             cost_per_token=cost_per_token,
             cost_per_million_tokens=cost_per_token * 1e6,
             cost_per_sample=per_second / (plan.throughput * plan.n_accelerators),
+            cost_per_query=cost_per_token * plan.tokens_per_query,
+            cost_per_correct_answer=cost_per_token * plan.tokens_per_query / np.maximum(plan.answer_accuracy, 1e-9),
             cost_per_run=cost_per_hour * (duration / HOUR),
             run_time=duration,
             facility_power=used.power,

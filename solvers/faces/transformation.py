@@ -46,16 +46,22 @@ class TransformationPlan:
     sample_size_bytes: Byte = parameter("stored size of one sample", above=0)
     accelerator_step_time: Second = parameter("one step of the accelerator alone", above=0, source="latency")
     data_kind: Choice = parameter("what a sample is", default="image", choices=DATA_KINDS)
-    decoded_size_bytes: Byte = parameter("size of one sample once decoded (by kind where not given)", optional=True, above=0)
+    decoded_size_bytes: Byte = parameter(
+        "size of one sample once decoded (by kind where not given)", optional=True, above=0
+    )
     cpu_throughput: BytePerSecond = parameter(
         "stored bytes a second that all workers preprocess together (from n_workers where it is not given)",
         optional=True, above=0,
     )  # fmt: skip
     n_workers: Count = parameter("worker processes of one loader", default=8, integer=True, minimum=0)
     n_loaders: Count = parameter("loaders on the host, each with its own workers", default=1, integer=True, minimum=1)
-    cpu_threads: Count = parameter("hardware threads for each loader (no limit where it is not given)", optional=True, minimum=1)
+    cpu_threads: Count = parameter(
+        "hardware threads for each loader (no limit where it is not given)", optional=True, minimum=1
+    )
     worker_throughput: BytePerSecond = parameter(
-        "stored bytes a second that one worker preprocesses by itself (by kind where it is not given)", optional=True, above=0
+        "stored bytes a second that one worker preprocesses by itself (by kind where it is not given)",
+        optional=True,
+        above=0,
     )
     accelerators_fed: Count = parameter("accelerators that share the workers", default=1, integer=True, minimum=1)
     worker_scaling: Ratio = parameter(
@@ -66,8 +72,12 @@ class TransformationPlan:
         "decoded bytes a second through the process that collects the batches of one loader",
         default=constant("data_pipeline", "handover_bandwidth"), above=0,
     )  # fmt: skip
-    supply_bw: BytePerSecond = parameter("stored bytes a second from storage (left out where not given)", optional=True, above=0)
-    copy_bw: BytePerSecond = parameter("bandwidth of the copy to the accelerator (left out where not given)", optional=True, above=0)
+    supply_bw: BytePerSecond = parameter(
+        "stored bytes a second from storage (left out where not given)", optional=True, above=0
+    )
+    copy_bw: BytePerSecond = parameter(
+        "bandwidth of the copy to the accelerator (left out where not given)", optional=True, above=0
+    )
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,9 @@ class TransformationAnswer:
     accelerator_utilization: Ratio = column("part of the step in which the accelerator works")
     slowdown_factor: Ratio = column("step with its input over step of the accelerator alone")
     fed_throughput: SamplePerSecond = column("samples that one accelerator gets through a second, input included")
-    required_cpu_throughput: BytePerSecond = column("stored bytes a second to preprocess for the accelerators not to wait")
+    required_cpu_throughput: BytePerSecond = column(
+        "stored bytes a second to preprocess for the accelerators not to wait"
+    )
     required_workers: Count = column("workers at which preprocessing would not bind, spread over required_loaders")
     required_loaders: Count = column("loaders that can collect batches fast enough")
     required_supply_bw: BytePerSecond = column("stored bytes a second from storage for one accelerator not to wait")

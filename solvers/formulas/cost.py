@@ -63,7 +63,11 @@ def server_power(accelerator_power: Watt, accelerator_share: Ratio) -> Watt:
 
 
 def amortised_price(
-    purchase_price: Usd, lifetime: Second, maintenance_rate: Ratio, electricity_per_hour: UsdPerHour, residual_value: Ratio
+    purchase_price: Usd,
+    lifetime: Second,
+    maintenance_rate: Ratio,
+    electricity_per_hour: UsdPerHour,
+    residual_value: Ratio,
 ) -> UsdPerHour:
     """Cost of owning one accelerator for an hour, used or not: written off evenly, kept up, and powered.
 

@@ -100,10 +100,7 @@ def cycle(
         verified_token_time: host and kernel time of accepting, for each verified token of each sequence.
     """
     round_time = (
-        draft_passes * draft_step
-        + verify_step
-        + cycle_overhead
-        + batch_size * verified_tokens * verified_token_time
+        draft_passes * draft_step + verify_step + cycle_overhead + batch_size * verified_tokens * verified_token_time
     )
     itl = round_time / tokens_per_step
     return Cycle(tokens_per_step, round_time, itl, plain_step / itl)
@@ -131,9 +128,7 @@ def best_draft_length(
     return best
 
 
-def break_even_batch(
-    saved_alone: Second, batch_size: Sample, saved_together: Second, many: Sample = 512.0
-) -> Sample:
+def break_even_batch(saved_alone: Second, batch_size: Sample, saved_together: Second, many: Sample = 512.0) -> Sample:
     """The batch at which speculation stops paying, on the chord between two batches.
 
     Both savings are `tokens_per_step x plain step - cycle time`, at `batch_size` (say 1) and at `many`. A step is convex

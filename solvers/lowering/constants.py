@@ -40,7 +40,13 @@ def constants(family: str) -> dict[str, Constant]:
         if row["quantity"] in found or not row["source"]:
             raise ValueError(f"{family}_constants.csv: {row['quantity']} is there twice, or has no source")
         found[row["quantity"]] = Constant(
-            row["quantity"], float(row["value"]), row["unit"], row["source"], row["kind"], float(row["fit_error"]), row["note"]
+            row["quantity"],
+            float(row["value"]),
+            row["unit"],
+            row["source"],
+            row["kind"],
+            float(row["fit_error"]),
+            row["note"],
         )
     return found
 
