@@ -116,3 +116,14 @@ def _formats(hardware: Any, precision: Any) -> dict[str, float]:
 def _peak(hardware: Any, arithmetics: tuple[str, ...]) -> float:
     found = [v for v in (hardware.get(f"peak_flops_{a}") for a in arithmetics) if v is not None]
     return max(found) if found else math.nan
+
+
+def interval_of(metric: str, engine: Any) -> float:
+    """The factor within which four of five figures of a kind lay when their family was left out of the fit."""
+    filed = _filed()
+    for scope in (*engine_scopes(engine), ""):
+        for quantity in (f"interval_{metric}", "interval"):
+            value = filed.get((quantity, scope, "", ""))
+            if value is not None:
+                return value
+    return 2.0
