@@ -11,7 +11,7 @@ from typing import Any
 from solvers.catalog.calibration import read_constants
 from solvers.catalog.entries import CatalogError, Entry, Source, near_names
 from solvers.catalog.loader import DATA, Names, read_entries, read_names, read_sources
-from solvers.catalog.names import NameIndex
+from solvers.catalog.names import NameIndex, UnknownName
 from solvers.catalog.overrides import GIVEN, changed
 from solvers.catalog.pricing import with_prices
 from solvers.catalog.systems import with_parts
@@ -92,14 +92,14 @@ class Catalog:
         based_on = values.pop("based_on", None)
         if based_on is not None:
             return changed(self.find(kind, str(based_on)), kind, name, values)
-        return changed(self.find(kind, name) if self._meant(kind, name) else None, kind, name, values)
+        meant = self._meant(kind, name)
+        return changed(meant, kind, meant.name if meant else name, values)
 
-    def _meant(self, kind: str, name: str) -> bool:
+    def _meant(self, kind: str, name: str) -> Entry | None:
         try:
-            self.find(kind, name)
-        except CatalogError:
-            return False
-        return True
+            return self.find(kind, name)
+        except UnknownName:
+            return None
 
     @functools.cached_property
     def _sources(self) -> dict[str, Source]:

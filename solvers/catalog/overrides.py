@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from solvers.catalog.entries import CatalogError, Entry, Figure
+from solvers.catalog.pricing import priced
 from solvers.catalog.quantities import unit_of
 
 GIVEN = "given"
@@ -32,7 +33,7 @@ def given_figures(
             complaints.append(f"{kind} {name}: {quantity}: {problem}")
     if complaints:
         raise CatalogError("\n".join(complaints))
-    return made
+    return priced(made)
 
 
 def changed(entry: Entry | None, kind: str, name: str, values: Mapping[str, Any]) -> Entry:

@@ -28,3 +28,13 @@ def with_prices(hardware: dict[str, Entry], prices: Mapping[str, Entry]) -> dict
         name: Entry(e.kind, e.name, e.path, e.aliases, {**e.figures, **chosen[name]}) if name in chosen else e
         for name, e in hardware.items()
     }
+
+
+def priced(given: dict[str, Figure]) -> dict[str, Figure]:
+    """Given figures in which a price without terms is the price on the default terms."""
+    named = f"price_per_hour_{DEFAULT_TERMS}"
+    if "price_per_hour" in given and named not in given:
+        return {**given, named: given["price_per_hour"]._replace(quantity=named)}
+    if named in given:
+        return {**given, "price_per_hour": given[named]._replace(quantity="price_per_hour")}
+    return given
