@@ -7,6 +7,7 @@ without the words that name a precision or a fine-tune, because a base model ser
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -27,16 +28,18 @@ class NameIndex:
 
     def __init__(self, kind: str, entries: Iterable[Entry]) -> None:
         self.kind = kind
-        self.exact: dict[str, Entry] = {}
-        self.form: dict[str, set[Entry]] = defaultdict(set)
-        self.words: dict[tuple[str, ...], set[Entry]] = defaultdict(set)
-        for entry in entries:
-            for name in _names(entry):
-                self.exact[name] = entry
-                for text in _with_and_without_organisation(name):
-                    words = _words(text)
-                    self.form["".join(words)].add(entry)
-                    self.words[_ordered(words)].add(entry)
+        self._exact = {name: entry for entry in entries for name in _names(entry)}
+
+    @functools.cached_property
+    def _forms(self) -> dict[str | tuple[str, ...], set[Entry]]:
+        """Entries by their names' words run together, and by those words in alphabetical order."""
+        found: dict[str | tuple[str, ...], set[Entry]] = defaultdict(set)
+        for name, entry in self._exact.items():
+            for text in _with_and_without_organisation(name):
+                words = _words(text)
+                found["".join(words)].add(entry)
+                found[_ordered(words)].add(entry)
+        return dict(found)
 
     def find(self, text: str) -> Entry:
         """The entry meant.
@@ -47,17 +50,17 @@ class NameIndex:
         """
         if not isinstance(text, str) or len(text) > 300:
             raise UnknownName(f"the name of a {self.kind} is due, not {str(text)[:50]!r}")
-        found = self.exact.get(text.strip())
+        found = self._exact.get(text.strip())
         return found if found is not None else self._by_form(text.strip())
 
     def _by_form(self, text: str) -> Entry:
         for written in _with_and_without_organisation(text):
             words = _words(written)
             for fewer in _shortened(words):
-                matches = self.form.get("".join(fewer)) or self.words.get(_ordered(fewer))
+                matches = self._forms.get("".join(fewer)) or self._forms.get(_ordered(fewer))
                 if matches:
                     return self._only(text, matches)
-        near = near_names(text.rsplit("/", 1)[-1], self.exact)
+        near = near_names(text.rsplit("/", 1)[-1], self._exact)
         hint = f"near names: {near}" if near else f"`planner catalog {self.kind}` lists them"
         raise UnknownName(f"the catalogue has no {self.kind} named {text!r}; {hint}")
 
