@@ -317,7 +317,7 @@ def read_collective(shapes: pd.DataFrame) -> dict[str, np.ndarray]:
 
 
 def healthy_nccl(frame: pd.DataFrame) -> pd.DataFrame:
-    """16-bit rows; of L40S two ranks, since its table at 4 and 8 comes from a node of which PCIe is ten times slower."""
+    """16-bit rows; of L40S two ranks, since its table at 4 and 8 is of a node whose PCIe is ten times slower."""
     keep = (frame["dtype"] == "half") & ~((frame.system == "l40s") & (frame.num_gpus > 2))
     return frame[keep & ~((frame.system == "b60") & (frame.op_name == "all_gather"))]
 
