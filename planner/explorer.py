@@ -1,0 +1,74 @@
+"""From a study to a run: the few lines that tie space, search, chain, constraints, trials and front together."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from planner.adaptive import explore_sampled
+from planner.errors import RunFault, RunInterrupted
+from planner.folder import RunFolder
+from planner.progress import Progress, Session
+from planner.run import Run
+from planner.shards import explore_grid
+from planner.study import Study, load_study
+from planner.summary import finish, started
+
+
+def explore(
+    study: Study | str | Path | Mapping[str, Any],
+    out: str | Path | None = None,
+    *,
+    resume: bool = False,
+    workers: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+    storage: str | None = None,
+    dask: str | None = None,
+) -> Run:
+    """Run a study.
+
+    Args:
+        study: a study, its path, its shipped name, or a mapping with the keys of a study file.
+        out: the run's folder; a temporary one, which goes with the run, where none is given.
+        resume: go on with what the folder holds; an absent folder starts.
+        workers: processes that share a grid.
+        progress: called now and then with how far it is.
+        storage: an Optuna storage that also gets the front and up to 5,000 trials.
+        dask: the address of a Dask scheduler that shares a grid.
+
+    Raises:
+        InvalidInput: the study, or the folder, cannot be used.
+        RunFault: the machine failed; says what is safe and how to go on.
+        RunInterrupted: somebody interrupted; likewise.
+    """
+    begun = time.perf_counter()
+    if not isinstance(study, Study):
+        study = load_study(study)
+    temporary = tempfile.TemporaryDirectory(prefix="planner-") if out is None else None
+    path = Path(out) if out is not None else Path(temporary.name if temporary else "")
+    folder = RunFolder.open(path, study, resume=resume)
+    try:
+        session = Session(study, folder, begun, progress)
+        folder.write_info(started(session))
+        try:
+            if study.search.method == "grid":
+                explore_grid(session, workers, dask)
+            else:
+                explore_sampled(session)
+            finish(session, storage)
+        except KeyboardInterrupt as stop:
+            session.end("interrupted")
+            raise RunInterrupted(path, session.tally.rows) from stop
+        except OSError as fault:
+            session.end("failed", f"{fault.strerror or fault}")
+            message = f"The trials could not be written to {path}: {fault.strerror or fault}."
+            raise RunFault(message, path, session.tally.rows) from fault
+        except BaseException as fault:
+            session.end("failed", f"{type(fault).__name__}: {fault}")
+            raise
+    finally:
+        folder.close()
+    return Run(path, temporary)

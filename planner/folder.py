@@ -1,0 +1,135 @@
+"""A run's folder: who may work in it, what it answers, and its small files."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from planner import yamltext
+from planner.errors import RunRefused
+from planner.lock import Lock
+from planner.study import Study, deciding, load_study
+from solvers.complaints import InvalidInput
+
+STUDY, INFO, FRONT, TRIALS = "study.yaml", "run.json", "front.parquet", "trials"
+
+
+class RunFolder:
+    """A folder that this process holds while a run goes on."""
+
+    def __init__(self, path: Path, lock: Lock) -> None:
+        self.path, self.lock = path, lock
+        self.trials = path / TRIALS
+
+    @staticmethod
+    def open(path: Path, study: Study, *, resume: bool) -> RunFolder:
+        """Take a new folder, or one that holds an unfinished run of the same study.
+
+        Raises:
+            RunRefused: it exists and nobody said resume, it answers another study, somebody works in it, or it cannot
+                be written.
+        """
+        occupied = path.exists() and (not path.is_dir() or any(p.name != ".lock" for p in path.iterdir()))
+        if occupied and not resume:
+            raise RunRefused(f"{path} exists; resume it, or choose another folder with --out")
+        if occupied and not (path / STUDY).is_file() and any((path / n).exists() for n in (TRIALS, INFO)):
+            raise RunRefused(f"{path} has trials and no {STUDY}: it cannot be resumed")
+        if occupied and not (path / STUDY).is_file() and {p.name for p in path.iterdir()} - {".lock", f".{STUDY}.tmp"}:
+            raise RunRefused(f"{path} holds other files than a run's; choose another folder with --out")
+        try:
+            (path / TRIALS).mkdir(parents=True, exist_ok=True)
+            lock = Lock(path)
+        except OSError as problem:
+            raise RunRefused(f"{path} cannot be written: {problem.strerror or problem}") from problem
+        made = RunFolder(path, lock)
+        try:
+            if (path / STUDY).is_file():
+                _same_study(path, study)
+            made.write_study(study)
+        except OSError as problem:
+            lock.release()
+            raise RunRefused(f"{path} cannot be written: {problem.strerror or problem}") from problem
+        except BaseException:
+            lock.release()
+            raise
+        return made
+
+    def write_study(self, study: Study) -> None:
+        """Write the study as resolved."""
+        write_text(self.path / STUDY, to_yaml(study.data))
+
+    def write_info(self, info: Mapping[str, Any]) -> None:
+        """Write `run.json`."""
+        write_text(self.path / INFO, json.dumps(info, indent=2, default=str) + "\n")
+
+    def close(self) -> None:
+        """Let another process in."""
+        self.lock.release()
+
+
+def _same_study(path: Path, study: Study) -> None:
+    """Refuse to go on with another question.
+
+    Raises:
+        RunRefused: names the keys that differ.
+    """
+    recorded = yamltext.read((path / STUDY).read_bytes(), STUDY).data
+    try:
+        ours, theirs = deciding(yamltext.read(to_yaml(study.data), STUDY).data), deciding(recorded)
+    except (InvalidInput, KeyError, TypeError) as problem:
+        raise RunRefused(f"{path / STUDY} cannot be read: {problem}") from problem
+    differing = sorted(_differences(ours, theirs))
+    if differing:
+        raise RunRefused(
+            f"{path} answers another study: {', '.join(differing)} differ. Run it under another --out; its trials stay as they are"
+        )
+
+
+def _differences(one: Any, other: Any, path: str = "") -> list[str]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return [
+            d
+            for key in {**one, **other}
+            for d in _differences(one.get(key), other.get(key), f"{path}.{key}" if path else str(key))
+        ]
+    return [] if one == other else [path]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small file so that it appears whole."""
+    aside = path.with_name(f".{path.name}.tmp")
+    with aside.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(aside, path)
+
+
+def to_yaml(data: Mapping[str, Any]) -> str:
+    """Data as YAML: reading it gives the same data."""
+    from ruamel.yaml import YAML
+
+    writer = YAML(typ="safe", pure=True)
+    writer.default_flow_style = None
+    writer.width = 120
+    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    into = io.StringIO()
+    writer.dump(_quoted(dict(data)), into)
+    return into.getvalue()
+
+
+def _quoted(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _quoted(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_quoted(v) for v in value]
+    return value
+
+
+def read_study(path: Path) -> Study:
+    """The study of a run."""
+    return load_study(path / STUDY)

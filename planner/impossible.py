@@ -1,0 +1,50 @@
+"""Constraints that no configuration can meet, found before the first trial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from planner.goals import Constraint
+from planner.space import Space
+
+MOST_CELLS = 1_000_000
+
+
+def never_holds(
+    constraints: Sequence[Constraint], space: Space, fixed: Mapping[str, np.ndarray]
+) -> Iterator[tuple[Constraint, ...]]:
+    """Constraints on parameters alone that hold nowhere in the space, each by itself, or else all of them together."""
+    decided = [c for c in constraints if all(_known(name, space, fixed) for name in c.takes)]
+    alone = False
+    for condition in decided:
+        held = _holds([condition], space, fixed)
+        if held is not None and not held:
+            alone = True
+            yield (condition,)
+    if len(decided) > 1 and not alone:
+        held = _holds(decided, space, fixed)
+        if held is not None and not held:
+            yield tuple(decided)
+
+
+def _known(name: str, space: Space, fixed: Mapping[str, np.ndarray]) -> bool:
+    return name in fixed or any(p.name == name and p.size is not None for p in space.parameters)
+
+
+def _holds(conditions: Sequence[Constraint], space: Space, fixed: Mapping[str, np.ndarray]) -> bool | None:
+    """Whether the conditions hold together in some cell; None where there are too many cells to look."""
+    taken = {name for c in conditions for name in c.takes}
+    axes = [p for p in space.parameters if p.name in taken]
+    if math.prod(p.size or 1 for p in axes) > MOST_CELLS:
+        return None
+    columns = dict(fixed)
+    for i, p in enumerate(axes):
+        shape = tuple(-1 if j == i else 1 for j in range(len(axes)))
+        columns[p.name] = p.code(np.arange(p.size or 0)).reshape(shape)
+    with np.errstate(all="ignore"):
+        held = [np.asarray(c.violation(columns)) <= 0 for c in conditions]
+    everywhere = np.broadcast_arrays(*held)
+    return bool(np.logical_and.reduce(everywhere).any())

@@ -1,0 +1,113 @@
+"""A finished or unfinished run: its trials, its front, and what is known of it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from planner.folder import FRONT, INFO, STUDY, TRIALS
+from planner.study import Study, load_study
+from planner.trials import parts_in
+from solvers.complaints import Complaint, InvalidInput
+
+if TYPE_CHECKING:
+    import optuna
+    import pandas as pd
+    import pyarrow as pa
+
+
+class Run:
+    """A run on disk.
+
+    `info` is what `run.json` says: state, counts by reason, timings, versions, hypervolume, nearest miss.
+    """
+
+    def __init__(self, path: str | Path, keep_alive: Any = None) -> None:
+        self.path = Path(path)
+        self._keep_alive = keep_alive
+
+    @functools.cached_property
+    def info(self) -> dict[str, Any]:
+        """What `run.json` says."""
+        made: dict[str, Any] = json.loads((self.path / INFO).read_text())
+        return made
+
+    @functools.cached_property
+    def study(self) -> Study:
+        """The study as resolved."""
+        return load_study(self.path / STUDY)
+
+    @property
+    def exit_code(self) -> int:
+        """0 where a plan is feasible, 2 where none is."""
+        return 0 if self.info["feasible"] else 2
+
+    def table(self, columns: list[str] | None = None) -> pa.Table:
+        """The trials as an Arrow table, in order; parts that cannot be read are named in a warning and left out."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        parts, broken = parts_in(self.path / TRIALS)
+        for path, why in broken.items():
+            warnings.warn(f"{path} is left out: {why}", stacklevel=3)
+        if not parts:
+            raise InvalidInput([Complaint("", f"{self.path} holds no trials")])
+        return pa.concat_tables([pq.read_table(p.path, columns=columns) for p in parts])
+
+    def trials(self, columns: list[str] | None = None) -> pd.DataFrame:
+        """Every trial that was kept; units are in `.attrs["units"]`."""
+        return frame_of(self.table(columns))
+
+    def front(self) -> pd.DataFrame:
+        """The non-dominated feasible trials, best first objective first."""
+        import pyarrow.parquet as pq
+
+        return frame_of(pq.read_table(self.path / FRONT))
+
+    def best(self) -> pd.DataFrame:
+        """The best feasible trial by each objective, and for several objectives the knee, as rows with those names."""
+        import pandas as pd
+
+        front, rows = self.front(), {}
+        if len(front):
+            for goal in self.info["objectives"]:
+                rows[goal] = front[front["trial"] == self.info["best"][goal]].iloc[0]
+            if len(rows) > 1:
+                rows["knee"] = front[front["trial"] == self.info["knee"]].iloc[0]
+        made = pd.DataFrame(list(rows.values()), index=list(rows), columns=front.columns).infer_objects()
+        made.attrs = front.attrs
+        return made
+
+    def optuna_study(self) -> optuna.Study:
+        """An Optuna study of the front and up to 5,000 trials, for Optuna's own tools."""
+        from planner.mirror import journal_study, memory_study
+
+        return journal_study(self.path) or memory_study(self)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}: {self.info['state']}, {self.info['trials']} trials, {self.info['feasible']} feasible)"
+
+
+def load_run(path: str | Path) -> Run:
+    """A run from its folder.
+
+    Raises:
+        InvalidInput: there is no run.
+    """
+    folder = Path(path)
+    if not (folder / INFO).is_file():
+        raise InvalidInput([Complaint("", f"{folder} is no run's folder: it holds no {INFO}")])
+    return Run(folder)
+
+
+def frame_of(table: pa.Table) -> pd.DataFrame:
+    """An Arrow table of trials as a DataFrame that remembers units and makers."""
+    made = table.to_pandas()
+    about = {f.name: f.metadata or {} for f in table.schema}
+    made.attrs["units"] = {n: m[b"unit"].decode() for n, m in about.items() if b"unit" in m}
+    made.attrs["made_by"] = {n: m[b"made_by"].decode() for n, m in about.items() if b"made_by" in m}
+    made.attrs["descriptions"] = {n: m[b"description"].decode() for n, m in about.items() if b"description" in m}
+    return made

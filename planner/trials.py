@@ -1,0 +1,239 @@
+"""Trials on disk: Parquet parts that each appear whole, each saying which trials it covers and what they came to.
+
+A part is written aside under a name that readers skip, then renamed. A part that is missing is work to do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from planner.columns import TrialColumns
+from planner.evaluate import Rows
+from planner.fronts import Front
+from planner.tally import Tally
+
+KEY = b"part"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A finished part on disk."""
+
+    path: Path
+    start: int
+    stop: int
+    """Past the last trial that it covers."""
+    tally: Tally
+    front: tuple[int, ...]
+    """The trials in it that nothing dominated when it was written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A part that is filled and not yet written."""
+
+    columns: TrialColumns
+    folder: Path
+    start: int
+    stop: int
+    buffers: dict[str, np.ndarray]
+    rows: int
+    tally: Tally
+    front: tuple[int, ...]
+    digest: str
+
+    def write(self) -> Part:
+        """Write it aside, and let it appear whole.
+
+        Raises:
+            OSError: the disk is full or the folder cannot be written; nothing half-written stays visible.
+        """
+        about = {"study": self.digest, "start": self.start, "stop": self.stop, "tally": self.tally.data(), "front": self.front}
+        table = self.columns.table(self.buffers, self.rows, {KEY.decode(): about})
+        path = self.folder / f"part-{self.start:015d}-{self.stop:015d}.parquet"
+        write_whole(table, path)
+        return Part(path, self.start, self.stop, self.tally, self.front)
+
+
+def write_whole(table: pa.Table, path: Path) -> None:
+    """Write a Parquet file so that it appears whole or not at all, and survives the process and the machine."""
+    aside = path.with_name(f".{path.name}.tmp")
+    floats = [f.name for f in table.schema if pa.types.is_floating(f.type)]
+    others = [f.name for f in table.schema if not pa.types.is_floating(f.type) and f.name != "trial"]
+    try:
+        with aside.open("wb") as file:
+            pq.write_table(
+                table, file, compression="zstd", compression_level=3, use_dictionary=others, use_byte_stream_split=floats,
+                row_group_size=1 << 20,
+            )  # fmt: skip
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+class Keeper:
+    """Gathers evaluated batches into parts."""
+
+    def __init__(self, columns: TrialColumns, folder: Path, front: Front, digest: str, *, all_rows: bool = True) -> None:
+        self.columns, self.folder, self.front, self.digest, self.all_rows = columns, folder, front, digest, all_rows
+        self._begin(0)
+
+    def _begin(self, start: int) -> None:
+        self.start = self.stop = start
+        self.tally = Tally()
+        self.buffers: dict[str, np.ndarray] = {}
+        self.held = 0
+
+    def begin(self, start: int, rows: int) -> None:
+        """Begin a part at a trial, with room for so many."""
+        self._begin(start)
+        if self.all_rows:
+            self.buffers = self.columns.buffers(rows)
+
+    def take(self, rows: Rows) -> None:
+        """Take the next batch, which begins where the last ended."""
+        size = rows.batch.size
+        self.tally.take(rows, self.columns.signals)
+        add_feasible(self.front, rows)
+        if self.all_rows:
+            self._room(size)
+            self.columns.fill(self.buffers, self.held, rows)
+            self.held += size
+        self.stop += size
+
+    def _room(self, size: int) -> None:
+        capacity = len(self.buffers["trial"]) if self.buffers else 0
+        if self.held + size > capacity:
+            larger = self.columns.buffers(max(2 * capacity, self.held + size))
+            for name, old in self.buffers.items():
+                larger[name][: self.held] = old[: self.held]
+            self.buffers = larger
+
+    def draft(self, again: Any = None) -> Draft:
+        """The part as it stands, and an empty one begun after it.
+
+        Args:
+            again: evaluates trials by number; needed where only the front is kept.
+        """
+        here = self.front.trials[(self.front.trials >= self.start) & (self.front.trials < self.stop)]
+        if not self.all_rows:
+            self.buffers = self.columns.buffers(len(here))
+            self.held = len(here)
+            if len(here):
+                self.columns.fill(self.buffers, 0, again(here))
+                self.buffers["trial"][:] = here
+        front = tuple(int(t) for t in here)
+        made = Draft(
+            self.columns, self.folder, self.start, self.stop, self.buffers, self.held, self.tally, front, self.digest
+        )
+        self._begin(self.stop)
+        return made
+
+
+def add_feasible(front: Front, rows: Rows) -> None:
+    """Take a batch's feasible trials into account for the front."""
+    feasible = np.flatnonzero(rows.full(rows.signals) == 0)
+    if len(feasible):
+        points = np.stack([rows.full(o)[feasible] for o in rows.objectives], axis=1)
+        front.add(points, rows.batch.start + feasible)
+
+
+class Writer:
+    """Writes drafts in a thread of its own, one at a time, so that evaluation and writing overlap."""
+
+    def __init__(self) -> None:
+        self.pool = ThreadPoolExecutor(1, "trials")
+        self.pending: Future[Part] | None = None
+        self.parts: list[Part] = []
+
+    def submit(self, draft: Draft) -> None:
+        """Queue a draft, once the one before it is on disk.
+
+        Raises:
+            OSError: the draft before it could not be written.
+        """
+        self.wait()
+        self.pending = self.pool.submit(draft.write)
+
+    def wait(self) -> None:
+        """Wait until nothing is pending."""
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            self.parts.append(pending.result())
+
+    def close(self) -> None:
+        """Stop the thread; what is pending is finished, its failure forgotten."""
+        self.pool.shutdown(wait=True)
+
+
+def parts_in(folder: Path, digest: str | None = None) -> tuple[list[Part], dict[Path, str]]:
+    """The readable parts of a run in order, and for every other file there what is wrong with it."""
+    found: list[Part] = []
+    broken: dict[Path, str] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.name.startswith((".", "_")):
+            continue
+        try:
+            part = _part(path, digest)
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
+            broken[path] = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+            continue
+        if found and part.start < found[-1].stop:
+            broken[path] = f"covers trials that {found[-1].path.name} holds already"
+        else:
+            found.append(part)
+    return found, broken
+
+
+def _part(path: Path, digest: str | None) -> Part:
+    if path.suffix != ".parquet":
+        raise ValueError("is no Parquet file")
+    file = pq.ParquetFile(path)
+    about = json.loads((file.schema_arrow.metadata or {}).get(KEY, b"null"))
+    if about is None:
+        raise ValueError("is a Parquet file of somebody else's")
+    if digest is not None and about["study"] != digest:
+        raise ValueError("belongs to another study")
+    return Part(path, about["start"], about["stop"], Tally.of(about["tally"]), tuple(about["front"]))
+
+
+def set_aside(broken: dict[Path, str], run: Path) -> list[str]:
+    """Move files that are not our parts out of the readers' way; sentences that name each."""
+    said = []
+    for path, why in broken.items():
+        target = run / "set_aside" / path.name
+        target.parent.mkdir(exist_ok=True)
+        shutil.move(path, target)
+        said.append(f"{path.name} {why}; moved to {target.parent.name}/")
+    return said
+
+
+def clear_unfinished(folder: Path) -> None:
+    """Remove what a killed process was writing."""
+    for path in folder.glob(".part-*.tmp"):
+        path.unlink(missing_ok=True)
+
+
+def missing_ranges(parts: Sequence[Part], total: int, step: int) -> Iterator[tuple[int, int]]:
+    """The stretches of trials that no part covers, cut at multiples of `step`."""
+    at = 0
+    for start, stop in [*((p.start, p.stop) for p in parts), (total, total)]:
+        while at < min(start, total):
+            end = min((at // step + 1) * step, start, total)
+            yield at, end
+            at = end
+        at = max(at, stop)
