@@ -31,7 +31,7 @@ class Rung:
         """The value in this unit."""
         sign = "−" if value < 0 else ""
         gap = " " if self.after and self.after[0] not in "/" else ""
-        return f"{sign}{self.before}{number(abs(value) / self.factor)}{gap}{self.after}"
+        return f"{sign}{self.before}{number(abs(value) if self.factor == 1 else abs(value) / self.factor)}{gap}{self.after}"
 
 
 def _rungs(*steps: tuple[float, str], before: str = "") -> tuple[Rung, ...]:
@@ -99,7 +99,9 @@ def say(value: Any, unit: str = "") -> str:
     if math.isnan(value):
         return "–"
     if unit in ("", "choice", "name"):
-        return f"{int(value):,}" if math.isfinite(value) and value == int(value) and abs(value) < 1e15 else number(value)
+        return (
+            f"{int(value):,}" if math.isfinite(value) and value == int(value) and abs(value) < 1e15 else number(value)
+        )
     steps = ladder(unit_of_product(unit))
     if value == 0 or math.isinf(value):
         return next((s for s in steps if s.factor == 1), steps[-1]).write(value)

@@ -109,7 +109,11 @@ def _varied(column: Column) -> dict[str, Any]:
     if column.unit in ("name", "bool", "choice"):
         return choices | {"description": described}
     end = {"type": ["number", "string"]}
-    keys = dict.fromkeys(RANGE_KEYS, end) | {"log": {"type": "boolean"}, "integer": {"type": "boolean"}, "powers_of": {"type": "number"}}
+    keys = dict.fromkeys(RANGE_KEYS, end) | {
+        "log": {"type": "boolean"},
+        "integer": {"type": "boolean"},
+        "powers_of": {"type": "number"},
+    }
     span = {"type": "object", "additionalProperties": False, "required": ["low", "high"], "properties": keys}
     return {"description": described, "anyOf": [choices, span]}
 

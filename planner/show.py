@@ -37,9 +37,13 @@ def format_table(headers: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
     heads = [text(h) for h in headers]
     cells = [[text(v) for v in row] for row in values]
     widths = [max(map(width, column)) for column in zip(heads, *cells, strict=True)]
-    right = [bool(values) and all(_is_figure(row[i], cells[n][i]) for n, row in enumerate(values)) for i in range(len(heads))]
+    right = [
+        bool(values) and all(_is_figure(row[i], cells[n][i]) for n, row in enumerate(values)) for i in range(len(heads))
+    ]
     lines = [heads, ["─" * w for w in widths], *cells]
-    return "\n".join(_GAP.join(_padded(c, w, r) for c, w, r in zip(line, widths, right, strict=True)).rstrip() for line in lines)
+    return "\n".join(
+        _GAP.join(_padded(c, w, r) for c, w, r in zip(line, widths, right, strict=True)).rstrip() for line in lines
+    )
 
 
 def format_info(title: str, items: dict[str, Any]) -> str:

@@ -67,7 +67,13 @@ class Validation:
         cells = [_cell(family, metric, scores) for (family, metric), scores in self.cells.items()]
         kept = ["id", "family", "metric", "measured", "predicted", "low", "high", "reason", "feasible", "flag"]
         rows = self.frame[kept].astype(object).where(self.frame[kept].notna(), None).to_dict("records")
-        return {"task": self.task, "overall": overall, "cells": cells, "flagged": _cell("", "", self.flagged), "rows": rows}
+        return {
+            "task": self.task,
+            "overall": overall,
+            "cells": cells,
+            "flagged": _cell("", "", self.flagged),
+            "rows": rows,
+        }
 
 
 def _cell(family: str, metric: str, scores: Scores) -> dict[str, Any]:
@@ -131,7 +137,9 @@ def _predicted(rows: pd.DataFrame, task: Task, catalog: Any) -> Iterator[pd.Data
         yield task.predict(rows.reset_index(drop=True), catalog)
     except (ValueError, ArithmeticError) as problem:
         if len(rows) == 1:
-            yield pd.DataFrame({"id": rows["id"], "reason": [str(problem).splitlines()[0] if str(problem) else repr(problem)]})
+            yield pd.DataFrame(
+                {"id": rows["id"], "reason": [str(problem).splitlines()[0] if str(problem) else repr(problem)]}
+            )
             return
         half = len(rows) // 2
         yield from _predicted(rows.iloc[:half], task, catalog)

@@ -30,7 +30,9 @@ class Menu(click.Group):
         command: click.Command = importlib.import_module(f"planner.cli.{COMMANDS[cmd_name][0]}").command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command to run; an unknown one is refused with near names."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from solvers.complaints import near

@@ -98,7 +98,13 @@ def _entry(catalog: Catalog, entry: Entry, as_json: bool) -> None:
         }  # fmt: skip
         cited = {key: s._asdict() for key, s in sources.items()}
         echo_json(
-            {"kind": entry.kind, "name": entry.name, "path": entry.path, "aliases": list(entry.aliases), "figures": figures}
+            {
+                "kind": entry.kind,
+                "name": entry.name,
+                "path": entry.path,
+                "aliases": list(entry.aliases),
+                "figures": figures,
+            }
             | {"sources": cited}
         )
         return

@@ -10,10 +10,14 @@ from planner.cli.exits import Refused
 from planner.cli.output import echo_json
 
 
-@click.command("import-model", epilog="Example: planner import-model ./my-model/config.json --name MyModel --out my-model.yaml")
+@click.command(
+    "import-model", epilog="Example: planner import-model ./my-model/config.json --name MyModel --out my-model.yaml"
+)
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--name", help="What to call the model in studies (default: the folder's or the config's name).")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the `catalog:` part of a study here instead of printing it.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the `catalog:` part of a study here instead of printing it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def command(path: Path, name: str | None, out: Path | None, as_json: bool) -> None:
     """Read the shape of a model from PATH, a config.json or the folder that holds one.
@@ -29,7 +33,9 @@ def command(path: Path, name: str | None, out: Path | None, as_json: bool) -> No
     entry = read_config(file, name)
     figures = {q: f.value for q, f in entry.figures.items()}
     if as_json:
-        echo_json({"name": entry.name, "figures": {q: {"value": f.value, "unit": f.unit} for q, f in entry.figures.items()}})
+        echo_json(
+            {"name": entry.name, "figures": {q: {"value": f.value, "unit": f.unit} for q, f in entry.figures.items()}}
+        )
         return
     text = snippet(entry.name, figures)
     if out is None:

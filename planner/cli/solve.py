@@ -74,9 +74,15 @@ def _columns(cls: Any) -> dict[str, Any]:
 
 
 def _document(classes: tuple[Any, ...], answers: dict[str, Any], feasible: bool, why: str) -> dict[str, Any]:
-    made: dict[str, Any] = {"feasible": feasible, "reasons": sorted({r for a in answers.values() for r in a.reasons}), "why": why}
+    made: dict[str, Any] = {
+        "feasible": feasible,
+        "reasons": sorted({r for a in answers.values() for r in a.reasons}),
+        "why": why,
+    }
     made["answers"] = {
-        cls.__name__: {name: _figure(getattr(answers[cls.__name__], name), column) for name, column in _columns(cls).items()}
+        cls.__name__: {
+            name: _figure(getattr(answers[cls.__name__], name), column) for name, column in _columns(cls).items()
+        }
         for cls in classes
     }
     return made
@@ -114,7 +120,10 @@ def _list_columns(classes: tuple[Any, ...], as_json: bool) -> None:
         click.echo(f"{cls.__name__}: {(cls.__doc__ or '').strip().splitlines()[0]}")
     click.echo()
     heading("asks")
-    echo_table(["parameter", "default", "allowed", "meaning"], [[n, _default(c), _allowed(c), c.description] for n, c in inputs.items()])
+    echo_table(
+        ["parameter", "default", "allowed", "meaning"],
+        [[n, _default(c), _allowed(c), c.description] for n, c in inputs.items()],
+    )
     click.echo()
     heading("says")
     for cls in classes:

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 @click.command("validate", epilog="Example: planner validate my_measurements.csv --json scores.json")
 @click.argument("path", metavar="CSV", type=click.Path(path_type=Path))
-@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write scores and every row's prediction here ('-' for stdout).")
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(path_type=Path),
+    help="Write scores and every row's prediction here ('-' for stdout).",
+)
 @click.option("--quiet", is_flag=True, help="Print the headline only.")
 def command(path: Path, json_path: Path | None, quiet: bool) -> None:
     """Predict every row of a CSV (or .csv.gz) of measurements and show how far off the predictions are.
@@ -43,10 +48,20 @@ def command(path: Path, json_path: Path | None, quiet: bool) -> None:
 def _headline(found: Validation) -> None:
     whole = found.overall
     scored = sum(1 for s in found.cells.values() if s.scored)
-    heading(f"median error over {scored} cells: {_percent(found.headline)}   ({found.task}: {len(found.cells)} cells of family and metric)")
-    click.echo(f"pooled over rows: median {_percent(whole.median_ape)}, mean {_percent(whole.mean_ape)}, 90th percentile {_percent(whole.p90_ape)}")
-    click.echo(f"rows {whole.rows:,}: {whole.scored:,} scored, {whole.refused:,} refused; {whole.called_infeasible:,} called infeasible (scored as 100 %)")
-    extra = [f"bias {_signed(whole.bias)}", f"rank correlation {_number(whole.rank_correlation)}", f"inside the 80 % interval {_percent(whole.inside_interval)}"]
+    heading(
+        f"median error over {scored} cells: {_percent(found.headline)}   ({found.task}: {len(found.cells)} cells of family and metric)"
+    )
+    click.echo(
+        f"pooled over rows: median {_percent(whole.median_ape)}, mean {_percent(whole.mean_ape)}, 90th percentile {_percent(whole.p90_ape)}"
+    )
+    click.echo(
+        f"rows {whole.rows:,}: {whole.scored:,} scored, {whole.refused:,} refused; {whole.called_infeasible:,} called infeasible (scored as 100 %)"
+    )
+    extra = [
+        f"bias {_signed(whole.bias)}",
+        f"rank correlation {_number(whole.rank_correlation)}",
+        f"inside the 80 % interval {_percent(whole.inside_interval)}",
+    ]
     if math.isfinite(whole.regret):
         extra.append(f"regret {_percent(whole.regret)}")
     click.echo(", ".join(extra))
@@ -55,7 +70,10 @@ def _headline(found: Validation) -> None:
 def _cells(found: Validation) -> None:
     headers = ["family", "metric", "rows", "scored", "refused", "median", "p90", "bias", "rank", "in 80 %"]
     regret = any(math.isfinite(s.regret) for s in found.cells.values())
-    rows = [[family, metric, *_line(scores), *([_percent(scores.regret)] if regret else [])] for (family, metric), scores in found.cells.items()]
+    rows = [
+        [family, metric, *_line(scores), *([_percent(scores.regret)] if regret else [])]
+        for (family, metric), scores in found.cells.items()
+    ]
     if found.flagged.rows:
         rows.append(["(flagged, apart)", "", *_line(found.flagged), *(["–"] if regret else [])])
     click.echo()

@@ -119,7 +119,9 @@ def task_of(columns: Iterable[str], place: str = "") -> Task:
     for task in TASKS:
         if present >= set(task.tells):
             return task
-    nearest = max(TASKS, key=lambda t: len(present & {*t.tells, *t.numbers, *t.words}) + 0.5 * len(present & set(t.tells)))
+    nearest = max(
+        TASKS, key=lambda t: len(present & {*t.tells, *t.numbers, *t.words}) + 0.5 * len(present & set(t.tells))
+    )
     lacking = [name for name in nearest.tells if name not in present]
     kinds = "; ".join(f"{t.name}: {', '.join(t.tells)}" for t in TASKS)
     message = f"its columns tell no kind of measurement file; nearest is {nearest.name}, without {', '.join(lacking)} ({kinds})"

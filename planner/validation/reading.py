@@ -41,7 +41,14 @@ def read_table(path: Path) -> pd.DataFrame:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pd.errors.ParserWarning)
             frame = pd.read_csv(path, dtype=str, skipinitialspace=True, on_bad_lines="warn", encoding="utf-8-sig")
-    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError, EOFError, OSError, ValueError) as problem:
+    except (
+        pd.errors.EmptyDataError,
+        pd.errors.ParserError,
+        UnicodeDecodeError,
+        EOFError,
+        OSError,
+        ValueError,
+    ) as problem:
         raise _refusal(path, f"is not a CSV file with a header: {str(problem).splitlines()[0]}") from problem
     frame.columns = [str(c).strip() for c in frame.columns]
     if frame.columns.duplicated().any():
@@ -52,7 +59,9 @@ def read_table(path: Path) -> pd.DataFrame:
     return frame.reset_index(drop=True)
 
 
-def prepare(frame: pd.DataFrame, numbers: tuple[str, ...], words: tuple[str, ...], measured: tuple[str, ...]) -> Measurements:
+def prepare(
+    frame: pd.DataFrame, numbers: tuple[str, ...], words: tuple[str, ...], measured: tuple[str, ...]
+) -> Measurements:
     """The frame with numbers as float64, absent columns added as missing, and an `id` of its own for every row.
 
     Args:
@@ -67,8 +76,12 @@ def prepare(frame: pd.DataFrame, numbers: tuple[str, ...], words: tuple[str, ...
         given = made[name] if name in made else pd.Series(np.nan, index=made.index, dtype=object)
         made[name] = pd.to_numeric(given.str.replace(r"^(?i:true)$", "1", regex=True).replace(r"^(?i:false)$", "0", regex=True)
                                    if given.notna().any() else given, errors="coerce").astype(float)  # fmt: skip
-        _refuse(refused, given.notna() & made[name].isna(), lambda row, n=name, g=given: f"{n}: {g[row]!r} is not a number")
-        _refuse(refused, made[name].notna() & ~np.isfinite(made[name]), lambda row, n=name: f"{n} is not finite")
+        _refuse(
+            refused, given.notna() & made[name].isna(), lambda row, n=name, g=given: f"{n}: {g[row]!r} is not a number"
+        )
+        endless = np.isposinf(made[name]) & (name == "request_rate")  # all requests are queued at once
+        infinite = made[name].notna() & ~np.isfinite(made[name]) & ~endless
+        _refuse(refused, infinite, lambda row, n=name: f"{n} is not finite")
         if name not in measured:
             _refuse(refused, made[name] < 0, lambda row, n=name: f"{n} is negative")
     for name in words:

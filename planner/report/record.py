@@ -1,0 +1,215 @@
+"""A finished run as reports read it: the study, the front, counts, and of everything else a thinned sample.
+
+A run of ten million trials is never loaded whole: columns that no report needs are not read, and beyond some two
+million rows every so many parts are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from planner.study import Study, load_study
+from planner.tally import Tally
+from planner.trials import parts_in
+from solvers.columns import Column
+from solvers.complaints import Complaint, InvalidInput
+
+MOST_ROWS_READ = 2_000_000
+OTHERS_KEPT = 2_400
+OWN_COLUMNS = ("trial", "feasible", "reasons", "violation", "state")
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What a report says a run found."""
+
+    path: Path
+    study: Study
+    info: Mapping[str, Any]
+    columns: Mapping[str, Column]
+    """Every column of the trials, with unit and meaning."""
+    front: pd.DataFrame
+    others: pd.DataFrame
+    """A sample of the trials that are not on the front, evenly spread over the run."""
+    nearest: pd.DataFrame
+    """Of each reason for which a trial is infeasible, the trial that misses least."""
+    trials: int
+    feasible: int
+    reasons: Mapping[str, int]
+    """How many trials carry each code; a trial may carry several."""
+    relaxed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """For each constraint, the trials that would be on the front or better if it alone were dropped: the best for each objective."""
+    complete: bool = True
+    """False where the run is so large that the sample, the relaxations and the nearest misses come from a part of it."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of what varies."""
+        return self.study.space.names
+
+
+def read_run(path: str | Path) -> Record:
+    """A run from its folder.
+
+    Raises:
+        InvalidInput: the folder holds no run.
+    """
+    path = Path(path)
+    if not (path / "study.yaml").is_file() or not (path / "trials").is_dir():
+        what = "holds no run (study.yaml and trials/ are due)" if path.is_dir() else "no such folder"
+        raise InvalidInput([Complaint("", what, str(path))])
+    study = load_study(path / "study.yaml")
+    parts, _ = parts_in(path / "trials")
+    if not parts:
+        raise InvalidInput([Complaint("", "holds no finished trials yet", str(path))])
+    tally = Tally()
+    for part in parts:
+        tally.add(part.tally)
+    dataset = ds.dataset([str(part.path) for part in parts], format="parquet")
+    front = _front(path, dataset)
+    found = _Scan(study, dataset, set(front["trial"].tolist()))
+    return Record(
+        path, study, _info(path), _columns(dataset.schema, study), front, found.others(), found.nearest_misses(tally.reasons),
+        tally.rows, tally.feasible, dict(tally.reasons.most_common()), found.relaxed(), found.complete,
+    )  # fmt: skip
+
+
+def _info(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((path / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _columns(schema: pa.Schema, study: Study) -> dict[str, Column]:
+    """Every column as the study knows it; what it does not know, as the file's own metadata describe it."""
+    made: dict[str, Column] = {}
+    for item in schema:
+        known = study.columns.get(item.name) or study.chain.outputs.get(item.name)
+        if known is None:
+            meta = {k.decode(): v.decode() for k, v in (item.metadata or {}).items()}
+            known = Column(item.name, meta.get("unit", ""), meta.get("description", ""), meta.get("made_by", ""))
+        made[item.name] = known
+    return made
+
+
+def _front(path: Path, dataset: ds.Dataset) -> pd.DataFrame:
+    file = path / "front.parquet"
+    if file.is_file():
+        return pd.read_parquet(file)
+    return dataset.schema.empty_table().to_pandas()
+
+
+class _Scan:
+    """One pass over the trials, some columns of them, in bounded memory."""
+
+    def __init__(self, study: Study, dataset: ds.Dataset, front: set[int]) -> None:
+        self.study, self.front = study, front
+        self.rows = dataset.count_rows()
+        self.complete = self.rows <= MOST_ROWS_READ
+        goals = [n for goal in (*study.objectives,) for n in goal.expression.takes]
+        wanted = (*OWN_COLUMNS, *study.space.names, *goals, *_shown(dataset.schema.names))
+        self._columns = [n for n in dict.fromkeys(wanted) if n in dataset.schema.names]
+        self._kept: list[pd.DataFrame] = []
+        self._least: dict[str, pd.DataFrame] = {}
+        self._better: dict[str, list[pd.DataFrame]] = {}
+        stride = max(1, min(self.rows, MOST_ROWS_READ) // OTHERS_KEPT)
+        offset = 0
+        for table in self._read(dataset):
+            self._take(table, stride, offset)
+            offset += table.num_rows
+
+    def _read(self, dataset: ds.Dataset) -> Iterator[pa.RecordBatch]:
+        fragments = list(dataset.get_fragments())
+        step = 1 if self.complete else -(-self.rows // MOST_ROWS_READ)
+        for fragment in fragments[::step] or fragments[:1]:
+            yield from fragment.to_batches(columns=self._columns, schema=dataset.schema)
+
+    def _take(self, batch: pa.RecordBatch, stride: int, offset: int) -> None:
+        if not batch.num_rows:
+            return
+        first = -offset % stride
+        rows = pa.array(range(first, batch.num_rows, stride), pa.int64())
+        if len(rows):
+            self._kept.append(batch.take(rows).to_pandas())
+        single = batch.filter(pc.invert(batch.column("feasible")))
+        if not single.num_rows:
+            return
+        texts = single.column("reasons")
+        for text in pc.unique(texts).to_pylist():
+            if text is None:
+                continue
+            same = single.filter(pc.equal(texts, text))
+            self._note_least(text, same)
+            if text.startswith("constraint:") and "," not in text:
+                self._note_better(text, same)
+
+    def _note_least(self, text: str, same: pa.RecordBatch) -> None:
+        violation = same.column("violation").to_numpy(zero_copy_only=False)
+        row = int(np.argmin(np.where(np.isnan(violation), np.inf, violation)))
+        found = same.slice(row, 1).to_pandas()
+        for code in text.split(","):
+            held = self._least.get(code)
+            if held is None or found["violation"].iloc[0] < held["violation"].iloc[0]:
+                self._least[code] = found
+
+    def _note_better(self, code: str, same: pa.RecordBatch) -> None:
+        frame = same.to_pandas()
+        rows = {int(np.nanargmin(v)) for goal in self.study.objectives if np.isfinite(v := less(goal, frame)).any()}
+        self._better.setdefault(code, []).append(frame.iloc[sorted(rows)])
+
+    def others(self) -> pd.DataFrame:
+        """The sample, without what is on the front."""
+        if not self._kept:
+            return pd.DataFrame({"trial": [], "feasible": []})
+        frame = pd.concat(self._kept, ignore_index=True)
+        return frame[~frame["trial"].isin(self.front)].reset_index(drop=True)
+
+    def nearest_misses(self, reasons: Counter[str]) -> pd.DataFrame:
+        """One row for each code, in the order of their number."""
+        rows = [self._least[code].assign(code=code) for code, _ in reasons.most_common() if code in self._least]
+        return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame({"trial": [], "code": []})
+
+    def relaxed(self) -> dict[str, pd.DataFrame]:
+        """For each constraint, the trials that it alone forbids and that are best in some objective."""
+        if not self.complete:
+            return {}
+        return {code: pd.concat(frames, ignore_index=True) for code, frames in self._better.items()}
+
+
+def less(goal: Any, frame: pd.DataFrame) -> np.ndarray:
+    """An objective over a frame of trials, its sign turned so that less is better."""
+    columns = {name: frame[name].to_numpy() for name in goal.expression.takes}
+    with np.errstate(all="ignore"):
+        return np.asarray(goal.minimised(columns), dtype=np.float64)
+
+
+def value(goal: Any, frame: pd.DataFrame) -> np.ndarray:
+    """An objective over a frame of trials, in its own unit."""
+    columns = {name: frame[name].to_numpy() for name in goal.expression.takes}
+    with np.errstate(all="ignore"):
+        return np.asarray(goal.expression(columns), dtype=np.float64)
+
+
+def _shown(names: list[str]) -> list[str]:
+    return [n for n in ALSO_SHOWN if n in names]
+
+
+ALSO_SHOWN = (
+    "effective_throughput", "tokens_per_accelerator", "itl", "tpot", "ttft", "e2e_latency", "step_latency_total", "mfu",
+    "training_time", "latency", "throughput", "memory_per_accelerator", "n_accelerators", "accelerators_used",
+    "max_batch_size", "cost_per_hour", "cost_per_million_tokens", "cost_per_run", "bottleneck",
+)  # fmt: skip
+"""Columns that help to judge a plan whatever was asked, where the chain makes them."""
