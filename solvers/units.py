@@ -28,7 +28,8 @@ class _Registry(pint.UnitRegistry):
         def __format__(self, spec: str) -> str:
             if self.unitless:
                 return format(self.magnitude, spec.replace("~P", "").replace("~", ""))
-            return super().__format__(spec if "~" in spec or "P" in spec else spec + "~P")
+            shown = readable(self) if str(self.units) in _RAW else self
+            return super(type(shown), shown).__format__(spec if "~" in spec or "P" in spec else spec + "~P")
 
         def __str__(self) -> str:
             return format(self, "")
@@ -153,6 +154,9 @@ def dressed(value: float, name: str) -> Any:
 def _container(name: str) -> Any:
     return ureg.Quantity(1.0, name)._units
 
+
+_RAW = ("B", "B/s", "FLOP", "FLOP/s")
+"""Units that nobody reads off: 8.5e10 B is printed as 79.2 GiB, and kept as it is."""
 
 _SHOWN = {
     "byte": ("GiB", "MiB", "KiB", "byte"),
