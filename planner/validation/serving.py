@@ -25,11 +25,17 @@ from solvers.catalog import CatalogError
 from solvers.chain import default_value
 from solvers.columns import declared
 from solvers.formulas.serving.plan import KV_FORMATS
+from solvers.formulas.serving.reasons import SATURATED
 from solvers.lowering import LOWERINGS
 from solvers.lowering.serving import interval_of
+from solvers.reasons import CONTEXT_EXCEEDED, PRECISION_UNSUPPORTED, codes
 
 FAR_BATCH = 256.0
 """Images or sequences that an offline benchmark passes together where it does not say."""
+
+
+SQUAD_TOKENS = 178.0
+"""Mean tokens of a SQuAD question with its paragraph, which MLPerf's BERT passes without padding to 384."""
 
 
 def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
@@ -83,23 +89,45 @@ def _entries(model: Any, chip: Any, weights: Any, engine: Any, catalog: Any) -> 
     return found
 
 
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """Rows as plans: of `ServingModel` for all, of `SingleNodeModel` for those that pass images or sequences."""
+
+    rows: pd.DataFrame
+    entries: pd.DataFrame
+    columns: dict[str, np.ndarray]
+    plan: Any
+    nets: np.ndarray
+    net_plan: Any
+
+
+def prepared(rows: pd.DataFrame, entries: pd.DataFrame) -> Prepared:
+    """The plans of rows whose entries are known."""
+    columns = plan_columns(rows, entries)
+    nets = rows["metric"].isin(["images_per_s", "sequences_per_s"]).to_numpy()
+    batch = rows["concurrency"].fillna(FAR_BATCH).to_numpy(float)[nets]
+    words = np.where(rows["metric"][nets] == "sequences_per_s", SQUAD_TOKENS, np.nan)
+    some = entries[nets].reset_index(drop=True)
+    net_plan = plan_of("SingleNodeModel", some, {"batch_size": batch, "seq_len": words}) if nets.any() else None
+    return Prepared(rows, entries, columns, plan_of("ServingModel", entries, columns), nets, net_plan)
+
+
 def figures(rows: pd.DataFrame, entries: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The predicted figure of each row, whether its plan is feasible, and why not."""
-    columns = plan_columns(rows, entries)
-    served = run("ServingModel", entries, columns)
-    predicted = served_figures(rows, entries, columns, served)
-    nets = rows["metric"].isin(["images_per_s", "sequences_per_s"]).to_numpy()
-    bits = np.broadcast_to(served["reasons"], len(rows)).copy()
-    if nets.any():
-        batch = rows["concurrency"].fillna(FAR_BATCH).to_numpy(float)[nets]
-        some = entries[nets].reset_index(drop=True)
-        words = np.where(rows["metric"][nets] == "sequences_per_s", 384.0, np.nan)
-        passed = run("SingleNodeModel", some, {"batch_size": batch, "seq_len": words})
-        predicted[nets] = passed["throughput"] * rows["n_gpus"].fillna(1.0).to_numpy(float)[nets]
-        bits[nets] = passed["reasons"]
-    from solvers.reasons import CONTEXT_EXCEEDED, PRECISION_UNSUPPORTED, codes
+    return answered(prepared(rows, entries))
 
-    bits = bits & ~np.int64(CONTEXT_EXCEEDED.bit | PRECISION_UNSUPPORTED.bit)
+
+def answered(asked: Prepared) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The predicted figure of each row, whether its plan is feasible, and why not."""
+    count = len(asked.rows)
+    served = columns_of("ServingModel", asked.plan)
+    predicted = served_figures(asked, served)
+    bits = np.broadcast_to(served["reasons"], count).copy()
+    if asked.nets.any():
+        passed = columns_of("SingleNodeModel", asked.net_plan)
+        predicted[asked.nets] = passed["throughput"] * asked.rows["n_gpus"].fillna(1.0).to_numpy(float)[asked.nets]
+        bits[asked.nets] = passed["reasons"]
+    bits = bits & ~np.int64(CONTEXT_EXCEEDED.bit | PRECISION_UNSUPPORTED.bit | SATURATED.bit)
     texts = {int(b): ",".join(codes(int(b))) for b in np.unique(bits)}
     return predicted, bits == 0, np.array([texts[int(b)] for b in bits], dtype=object)
 
@@ -115,7 +143,7 @@ def plan_columns(rows: pd.DataFrame, entries: pd.DataFrame) -> dict[str, np.ndar
     answers = np.where(rows["output_tokens"].notna(), np.maximum(rows["output_tokens"].fillna(1.0), 1.0), 256.0)
     rate = rows["request_rate"].to_numpy(float)
     streams = np.isfinite(rate) & (rate > 0) & ~np.isin(metric, ["images_per_s", "sequences_per_s"])
-    clients = rows["concurrency"].to_numpy(float)
+    clients = own_clients(rows, layout)
     queued = (np.isinf(rate) | (np.isnan(clients) & ~streams)) & ~local & ~static
     layout = fit_replicas(rows, entries, layout)
     decoding = np.where(local, np.where(rows["input_tokens"].fillna(0.0) > 0, prompts, 0.0) + answers / 2.0, np.nan)
@@ -132,8 +160,22 @@ def plan_columns(rows: pd.DataFrame, entries: pd.DataFrame) -> dict[str, np.ndar
         "max_load": queued,
         "batching": np.where(static | local, 1, 0),
         "kv_precision": np.array([KV_FORMATS.index(f) for f in formats]),
+        "max_num_sequences": np.where(noted_batch(rows), clients, np.nan),
         "memory_utilization": np.where(static | local, 0.97, np.nan),
     }
+
+
+def noted_batch(rows: pd.DataFrame) -> np.ndarray:
+    """True where the row's concurrency is the engine's own limit (the leaderboard that notes the running batch)."""
+    return rows["notes"].fillna("").astype(str).str.contains("avg running batch").to_numpy()
+
+
+def own_clients(rows: pd.DataFrame, layout: dict[str, np.ndarray]) -> np.ndarray:
+    """Clients of the row's own devices: what the notes say of a rank where the row counts those of a larger deployment."""
+    clients = rows["concurrency"].to_numpy(float)
+    noted = rows["notes"].fillna("").astype(str).str.extract(r"per dp rank ([0-9.]+)")[0].astype(float).to_numpy()
+    ranks = noted * layout["dp_size"] * layout["replicas"]
+    return np.where(clients > 4.0 * ranks, ranks, clients) / layout["replicas"]
 
 
 def fit_replicas(rows: pd.DataFrame, entries: pd.DataFrame, layout: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -157,8 +199,8 @@ def fit_replicas(rows: pd.DataFrame, entries: pd.DataFrame, layout: dict[str, np
     }
 
 
-def run(solver: str, entries: pd.DataFrame, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A solver over rows that each have their own catalogue entries."""
+def plan_of(solver: str, entries: pd.DataFrame, columns: dict[str, np.ndarray]) -> Any:
+    """A solver's plan over rows that each have their own catalogue entries."""
     cls = SOLVERS[solver]
     plan = {}
     for name, column in declared(cls.Plan, solver).items():
@@ -166,7 +208,12 @@ def run(solver: str, entries: pd.DataFrame, columns: dict[str, np.ndarray]) -> d
             plan[name] = gathered(column, entries)
         else:
             plan[name] = columns[name] if name in columns else default_value(column)
-    answer = cls.columns(cls.Plan(**plan))
+    return cls.Plan(**plan)
+
+
+def columns_of(solver: str, plan: Any) -> dict[str, np.ndarray]:
+    """What a solver says of a plan, by column."""
+    answer = SOLVERS[solver].columns(plan)
     return {f.name: np.asarray(getattr(answer, f.name)) for f in dataclasses.fields(answer)}
 
 
@@ -188,10 +235,9 @@ def gathered(column: Any, entries: pd.DataFrame) -> Any:
     })  # fmt: skip
 
 
-def served_figures(
-    rows: pd.DataFrame, entries: pd.DataFrame, columns: dict[str, np.ndarray], served: dict[str, np.ndarray]
-) -> np.ndarray:
+def served_figures(asked: Prepared, served: dict[str, np.ndarray]) -> np.ndarray:
     """The column that answers for each row's metric, in the metric's unit."""
+    rows, entries, columns = asked.rows, asked.entries, asked.columns
     metric = rows["metric"].to_numpy(str)
     full = {k: np.broadcast_to(v, len(rows)) for k, v in served.items()}
     engines = entries["engine"].map(lambda e: e.name)

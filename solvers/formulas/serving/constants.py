@@ -46,5 +46,8 @@ class Engine:
     max_sequences: Count = column("sequences that the engine decodes together at most")
     profile_sequences: Count = column("sequences that the engine sizes its sampler for")
     max_batched_tokens: Token = column("tokens of prompts that the engine passes at once")
+    prompt_chunk: Token = column("tokens of one prompt that pass a pipeline stage together")
+    stage_overlap: Ratio = column("share of the overlap of pipeline stages over a prompt's chunks that the engine gets")
+    pool_share: Ratio = column("share of the memory left over that the cache takes")
     memory_share: Ratio = column("share of the memory that the engine takes by default")
     network_bandwidth: BytePerSecond = column("bandwidth between nodes for each accelerator, one direction")

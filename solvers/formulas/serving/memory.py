@@ -48,6 +48,8 @@ def ledger(
 ) -> Ledger:  # fmt: skip
     """pool = share x usable memory - weights - activation peak - libraries - graphs, as vLLM keeps it.
 
+    TensorRT-LLM takes nearly all memory and gives the cache a share of what is left (`pool_share`).
+
     The activation peak is the larger of a pass over a prompt (up to the tokens an engine passes at once) and of the
     sampler, which sorts the logits of as many sequences as the engine may run: about 38 bytes an entry, whatever the
     model's width (published ledgers of 0.6 B to 70 B models agree within 3 %).
@@ -61,7 +63,8 @@ def ledger(
     together = layout.tp_size * layout.pp_size * layout.dp_size > 1
     reserved = engine.non_torch_bytes + together * engine.group_bytes + engine.graph_bytes
     limit = memory_share * device.memory_capacity
-    return Ledger(weights, activation_peak, reserved, limit, limit - weights - activation_peak - reserved)
+    pool = engine.pool_share * (limit - weights - activation_peak - reserved)
+    return Ledger(weights, activation_peak, reserved, limit, pool)
 
 
 def cache_on_rank(

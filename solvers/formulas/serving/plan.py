@@ -88,9 +88,12 @@ def decode_step(
         model, layout, on_rank * layout.dp_size * queries, on_rank * layout.dp_size * queries, attention,
         engine.kernel_time, 1.0, device, kernels, engine,
     )  # fmt: skip
-    hop = point_to_point_time(on_rank * queries * model.hidden * device.activation_bytes, kernels, device.link_bandwidth)
-    total = step.total + (layout.pp_size - 1.0) * hop + engine.step_time + engine.sequence_time * on_rank
-    return dataclasses.replace(step, total=total, overhead=step.overhead + engine.step_time + engine.sequence_time * on_rank)
+    size = on_rank * queries * model.hidden * device.activation_bytes
+    hop = point_to_point_time(size, kernels, otherwise(device.link_bandwidth, device.memory_bandwidth))
+    host = engine.step_time + engine.sequence_time * on_rank
+    return dataclasses.replace(
+        step, total=step.total + (layout.pp_size - 1.0) * hop + host, overhead=step.overhead + host
+    )
 
 
 def prompt_step(
@@ -145,8 +148,10 @@ def serve(plan: Any) -> dict[str, Array]:
     decode = step(running)
     together = np.where(static, running / layout.dp_size, newcomers(running, request, layout, engine))
     prompts = prompt_step(model, layout, together, request.passed, request.prompt, device, kernels, engine)
-    prefill = prompts.total
-    pace = prefill / (together * layout.dp_size * layout.pp_size)
+    chunks = np.ceil(request.passed / engine.prompt_chunk)
+    overlapped = (chunks + layout.pp_size - 1.0) / (chunks * layout.pp_size)
+    prefill = np.maximum(prompts.total, 1e-12) * (1.0 - engine.stage_overlap * (1.0 - overlapped))
+    pace = np.maximum(prompts.total, 1e-12) / (together * layout.dp_size * layout.pp_size)
 
     loop = closed_loop(decode.total, prefill, pace, running, clients, request.output, plan.requests_per_client, engine)
     saturation = capacity(full_step, pace, slots, request.output, engine)

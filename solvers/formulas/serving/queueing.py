@@ -9,7 +9,7 @@ from solvers.columns import Array, Count, Ratio, Second
 
 def decay(x: Array) -> Array:
     """exp(-x) for x >= 0, as (1 + x/256)^-256: exact within 0.1 % of 1, and never negative."""
-    y = 1.0 + np.maximum(x, 0.0) / 256.0
+    y = 1.0 + np.minimum(np.maximum(x, 0.0), 600.0) / 256.0
     y = y * y
     y = y * y
     y = y * y

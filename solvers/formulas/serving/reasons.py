@@ -65,7 +65,7 @@ def serving_reasons(
     uneven = (heads % layout.tp_size != 0.0) & (model.heads > 0.0)
     experts = np.where(
         dense, layout.ep_size > 1.0,
-        (np.maximum(model.num_experts, 1.0) % layout.ep_size != 0.0) | (group % layout.ep_size != 0.0),
+        (layout.ep_size > model.num_experts) | (group % layout.ep_size != 0.0),
     )  # fmt: skip
     return (
         flag(weights | cache, DOES_NOT_FIT)
