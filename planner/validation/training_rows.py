@@ -21,7 +21,7 @@ from solvers.records import WORK_UNITS, Architecture, Device, Fleet
 
 Array = Any
 
-OLD = re.compile(r"megatron-?(lm|deepspeed)?.*(2019|2020|2021|2022)|megatron-?deepspeed|deeplearningexamples|vtrain|bigscience|bloom", re.I)
+OLD = re.compile(r"megatron-?(lm|deepspeed)?.*(2019|2020|2021|2022)|megatron-?deepspeed|vtrain|bigscience|bloom", re.I)
 """Software whose attention is not fused and whose gradients are reduced after the backward pass."""
 
 PORTABLE = re.compile(r"composer|llm-foundry|mosaic|nanotron|triton|pytorch|torchtitan|lit-?gpt|tinyllama", re.I)
@@ -29,7 +29,14 @@ PORTABLE = re.compile(r"composer|llm-foundry|mosaic|nanotron|triton|pytorch|torc
 
 XLA = re.compile(r"jax|pax|maxtext|xla", re.I)
 FSDP = re.compile(r"fsdp|zero-?3|maxtext|pax", re.I)
-CAUSAL_FLOPS = re.compile(r"maxtext|nemo (container )?(2[5-9])|bridge|modelzoo|megatron-core|megatron core|moe", re.I)
+CAUSAL_FLOPS = re.compile(r"maxtext|bridge|model-?zoo|megatron[- ]core|nemo(?! ?(framework )?2[0-4])", re.I)
+"""Software that counts the causal half of attention; before 2025 NeMo counted all of it."""
+DDP = re.compile(r"nanotron|pytorch|lightning|torch", re.I)
+"""Software that leaves the reduction of gradients to PyTorch, in buckets of 25 MiB."""
+
+NEMO = re.compile(r"nemo|bridge", re.I)
+"""Software whose performance recipes reduce gradients in 16 bit."""
+
 HYBRID = re.compile(r"fsdp (?:\d+ )?in (node|slice)", re.I)
 
 
@@ -68,7 +75,7 @@ class _Rows:
             for r in frame[["software", "source", "family", "notes"]].itertuples()
         ]
         self.hardware = [self._find("hardware", name) for name in frame["hardware"]]
-        self.precision = [self._precision(name) for name in frame["precision"]]
+        self.precision = [self._precision(name) for name in _stated_precision(frame)]
         self.fp16 = np.array(["fp16" in str(p) for p in frame["precision"]])
         self._refuse([h is None for h in self.hardware], [f"the hardware {n} is not known" for n in frame["hardware"]])
         self._refuse([p is None for p in self.precision], [f"the precision {n} is not known" for n in frame["precision"]])
@@ -95,12 +102,12 @@ class _Rows:
         layout = self._layout(model, n, old)
         fleet = self._fleet(device, n)
         engine = np.array([str(p) for p in self.frame["precision"]])
-        plain_xla = xla & ~np.char.find(engine.astype(str), "TE").astype(bool)
+        encoder = model.encoder_layers > 0
         plain_xla = xla & (np.char.find(engine.astype(str), "TE") < 0) & ~self.says(re.compile("maxtext", re.I))
-        kernel = np.where(old | plain_xla, 2, np.where(portable, 1, 0))
+        kernel = np.where(old, 2, np.where(portable | plain_xla | encoder, 1, 0))
         kernel = np.where(model.layers < 1, 0, kernel)
         zero = layout["zero_stage"]
-        gradient = np.where(self.fp16 | (zero >= 3), 0, 1)
+        gradient = np.where(self.fp16 | (zero >= 3) | self.says(NEMO), 0, 1)
         shard = np.where(self.says(HYBRID), self._hybrid(device, fleet), np.nan)
         recompute = self._recompute(old, model)
         sgd = model.layers < 1
@@ -114,6 +121,7 @@ class _Rows:
             sequence_parallel=sequence_parallel.astype(bool), recompute=recompute, attention_kernel=kernel,
             gradient_precision=gradient, optimizer=np.where(sgd, OPTIMIZERS.index("sgd"), 0),
             trained=np.where(lora, TRAINED.index("lora"), 0), lora_rank=self._ones(16.0), data_overlap=~old,
+            bucket_size=np.where(self.says(DDP), 25.0 * 2**20, np.nan),
             expert_imbalance=np.where(self.says(re.compile("drop|force|balanced", re.I)), 1.0, 1.1),
             efficiency=self._ones(np.nan), run_tokens=self._ones(np.nan), run_samples=self._ones(np.nan),
             checkpoint_time=self._ones(30.0), checkpoint_interval=self._ones(np.nan), restart_time=self._ones(600.0),
@@ -161,7 +169,8 @@ class _Rows:
         product = np.ones(self.count)
         for name in ("tp_size", "pp_size", "dp_size", "cp_size"):
             product = product * self.number(name, 1.0)
-        return np.maximum(self.number("n_gpus", product), 1.0)
+        laid_out = self.frame["tp_size"].notna().to_numpy()
+        return np.maximum(self.number("n_gpus", np.where(laid_out, product, 256.0)), 1.0)
 
     def _table(self, record: type, row: Any) -> Any:
         """A record of columns, each distinct accelerator and precision lowered once."""
@@ -224,7 +233,7 @@ class _Rows:
         ports = [self._network(i, per_node[i]) for i in range(self.count)]
         return Fleet(
             n_accelerators=n, accelerators_per_node=np.maximum(per_node, 1.0), nic_bandwidth=np.array(ports),
-            fabric_latency=self._ones(5e-6), oversubscription=self._ones(1.0), accelerator_mtbf=self._ones(1.8e8),
+            fabric_latency=np.where(self.frame["inter_node_network"].astype(str).str.contains("EFA|RoCE|TCP", case=False), 15e-6, 5e-6), oversubscription=self._ones(1.0), accelerator_mtbf=self._ones(1.8e8),
         )  # fmt: skip
 
     def _network(self, i: int, per_node: float) -> float:
@@ -282,6 +291,12 @@ def network_share(text: str, per_node: float, default: float) -> float:
     return rate * count if count * rate <= 100e9 else count * rate / per_node
 
 
+def _stated_precision(frame: pd.DataFrame) -> list[Any]:
+    """The precision column, and FP8 where the software's own name says so (`amp_fp8`)."""
+    says_fp8 = frame["software"].astype(str).str.contains("amp_fp8|fp8 amp", case=False)
+    return list(frame["precision"].where(~says_fp8, "fp8"))
+
+
 def _slice(text: str) -> float:
     """Chips of one slice of a pod, where a row's notes say how many."""
     chips = re.search(r"\((\d+) chips each\)", text)
@@ -291,15 +306,18 @@ def _slice(text: str) -> float:
     return float(slices.group(1)) if slices else np.nan
 
 
-def _least_recompute(plan: DistributedPlan, where: np.ndarray) -> DistributedPlan:
-    """Where recomputation is not published, all activations are made again if nothing less fits."""
+def _least_recompute(plan: DistributedPlan, unpublished: np.ndarray) -> DistributedPlan:
+    """Where recomputation is not published, or said to be selective without saying of what: the least that fits."""
     from solvers.faces.distributed import DistributedModel
 
-    if not where.any():
-        return plan
-    answer = DistributedModel.columns(plan)
-    tight = answer.memory_per_accelerator > plan.device.memory_capacity
-    return dataclasses.replace(plan, recompute=np.where(where & tight, RECOMPUTE.index("full"), plan.recompute))
+    for name in ("experts", "full"):
+        heavier = RECOMPUTE.index(name)
+        answer = DistributedModel.columns(plan)
+        tight = answer.memory_per_accelerator > plan.device.memory_capacity
+        selective = (plan.recompute == RECOMPUTE.index("selective")) & (plan.model.moe_layers > 0) & (name == "experts")
+        helps = (unpublished & ((name == "full") | (plan.model.moe_layers > 0))) | selective
+        plan = dataclasses.replace(plan, recompute=np.where(tight & helps, heavier, plan.recompute))
+    return plan
 
 
 def _shaped(base: dict[str, np.ndarray], rows: _Rows, own: np.ndarray) -> Architecture:
@@ -325,7 +343,7 @@ def _shaped(base: dict[str, np.ndarray], rows: _Rows, own: np.ndarray) -> Archit
     plain = own & ~hybrid
     gated = rows.number("gated_mlp", np.where(base["mlp_matrices"] > 2, 1.0, 0.0))
     changed = dict(base)
-    is_net = (layers < 1) | ((base["forward_flops"] > 0) & ~own & (base["vocab"] < 1))
+    is_net = (base["forward_flops"] > 0) & ~own
     changed.update(
         layers=np.where(is_net, 0.0, layers), hidden=hidden, heads=heads, kv_heads=kv,
         head_dim=np.where(mla, base["head_dim"], head_dim), v_head_dim=np.where(mla, base["v_head_dim"], head_dim),

@@ -35,7 +35,7 @@ from solvers.formulas.training.layout import layout, layout_reasons
 from solvers.formulas.training.memory import OPTIMIZERS, RECOMPUTE, held, training_memory
 from solvers.formulas.training.run import interruptions
 from solvers.formulas.training.step import layer_comm, step_times
-from solvers.formulas.training.work import model_flops, run_samples
+from solvers.formulas.training.work import is_net, model_flops, run_samples, transformer_only
 from solvers.reasons import DOES_NOT_FIT, PRECISION_UNSUPPORTED, flag
 from solvers.records import Architecture, Device, Fleet
 from solvers.solver import Solver
@@ -88,6 +88,9 @@ class DistributedPlan:
     trained: Choice = parameter("which parameters learn: all, or low-rank adapters", default="all", choices=TRAINED)
     lora_rank: Count = parameter("rank of the adapters", default=16, integer=True, minimum=1)
     data_overlap: Flag = parameter("data-parallel communication overlaps with computation", default=True)
+    bucket_size: Byte = parameter(
+        "gradients reduced together (a million parameters a data-parallel rank, at least forty million)", optional=True, above=0
+    )
     expert_imbalance: Ratio = parameter("load of the busiest expert rank over the mean", default=1.1, minimum=1)
     efficiency: Ratio = parameter("replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1)
     run_tokens: Token = parameter("tokens of the whole run (20 a parameter, compute-optimal)", optional=True, above=0)
@@ -151,9 +154,9 @@ class DistributedModel(Solver):
     @staticmethod
     def columns(plan: DistributedPlan) -> DistributedAnswer:
         """Lay the job out and time it."""
-        model, device, fleet, constants = plan.model, plan.device, plan.fleet, plan.constants
-        is_net = (model.forward_flops > 0) & (model.layers < 1)
-        seq_len = np.where(is_net, 1.0, plan.seq_len)
+        device, fleet, constants = plan.device, plan.fleet, plan.constants
+        model, known_by_work = transformer_only(plan.model), is_net(plan.model)
+        seq_len = np.where(known_by_work, 1.0, plan.seq_len)
         lora = plan.trained == TRAINED.index("lora")
         gradient_bytes = np.maximum(GRADIENT_BYTES[plan.gradient_precision], np.where(device.activation_bytes > 2, 4.0, 2.0))
         sequence_parallel = plan.sequence_parallel & (plan.tp_size > 1)
@@ -175,7 +178,7 @@ class DistributedModel(Solver):
             model, device, constants, part, rate, plan.attention_kernel, lora, plan.ep_size, plan.expert_imbalance
         )
         net = net_times(model, device, constants, plan.microbatch_size, rate)
-        layer = transformer.where(is_net, net)
+        layer = transformer.where(known_by_work, net)
         head = head_time(model, device, constants, part, rate, lora)
         comm = layer_comm(
             model, device, constants, made, part, layer, wires, plan.ep_size, plan.recompute, sequence_parallel,
@@ -186,6 +189,7 @@ class DistributedModel(Solver):
         times = step_times(
             model, device, constants, made, own, part, layer, head, comm, wires, plan.tp_size, plan.pp_size,
             plan.zero_stage, plan.recompute, plan.attention_kernel, gradient_bytes, shards, plan.data_overlap,
+            plan.bucket_size,
         )  # fmt: skip
         memory = training_memory(
             model, device, constants, made, own, part, plan.pp_size, plan.ep_size, plan.zero_stage, plan.recompute,

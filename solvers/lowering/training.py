@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -19,13 +20,19 @@ GENERATIONS = {
 WIDE = ("bf16", "fp16")
 
 
-def training_row(hardware: Any, precision: Any) -> Mapping[str, float]:
-    """The constants of one accelerator in one precision."""
-    width = _width(precision)
-    generation = generation_of(hardware)
-    row = {f.name: _constant(f.name, generation, width) for f in dataclasses.fields(TrainingConstants) if f.name != "wide_peak_flops"}
+def training_row(hardware: Any, precision: Any, known: Mapping[str, float] | None = None) -> Mapping[str, float]:
+    """The constants of one accelerator in one precision; `known` replaces the catalogue's while they are being fitted."""
+    values = known or _values()
+    width, generation = _width(precision), generation_of(hardware)
+    names = [f.name for f in dataclasses.fields(TrainingConstants) if f.name != "wide_peak_flops"]
+    row = {name: _constant(name, generation, width, values) for name in names}
     row["wide_peak_flops"] = _wide_peak(hardware, precision)
     return row
+
+
+@functools.cache
+def _values() -> dict[str, float]:
+    return {name: figure.value for name, figure in constants("training").items()}
 
 
 def generation_of(hardware: Any) -> str:
@@ -53,14 +60,11 @@ def _width(precision: Any) -> str:
     return "fp8" if first == "int8" else "half"
 
 
-def _constant(quantity: str, generation: str, width: str) -> float:
-    """The most particular figure there is."""
-    known = constants("training")
-    for name in (
-        f"{quantity}_{generation}_{width}", f"{quantity}_{width}_{generation}", f"{quantity}_{generation}", f"{quantity}_{width}", quantity,
-    ):  # fmt: skip
-        if name in known:
-            return known[name].value
+def _constant(quantity: str, generation: str, width: str, values: Mapping[str, float]) -> float:
+    """The most particular figure there is: of the generation and width, of the generation, of the width, of all."""
+    for end in (f"_{generation}_{width}", f"_{generation}", f"_{width}", ""):
+        if quantity + end in values:
+            return values[quantity + end]
     raise KeyError(f"training_constants.csv has no {quantity}")
 
 

@@ -28,6 +28,7 @@ class TrainingConstants:
     launch_time: Second = column("host time to launch one kernel from the training framework")
     hidden_passes: Count = column("hidden-sized tensors that one block reads and writes forward outside its matrix products")
     inner_passes: Count = column("times that the inner activations of a block are read or written forward outside its matrix products")
+    net_passes: Ratio = column("activation traffic of a net forward in training over that in inference (batch statistics)")
     cast_bytes: Byte = column("bytes read and written to bring one activation into the precision of its matrix product")
     logit_bytes: Byte = column("bytes read and written for each logit in the loss, forward and backward")
     score_bytes: Byte = column("bytes read and written for each attention score forward where attention is not fused")

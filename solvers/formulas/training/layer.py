@@ -67,7 +67,7 @@ class LayerTimes:
     backward: Second
     attention_forward: Second
     gemm_forward: Second
-    launch_forward: Second
+    experts_forward: Second
 
     def where(self, other_holds: Flag, other: LayerTimes) -> LayerTimes:
         """These times, or the others where the condition holds."""
@@ -76,7 +76,7 @@ class LayerTimes:
             np.where(other_holds, other.backward, self.backward),
             np.where(other_holds, other.attention_forward, self.attention_forward),
             np.where(other_holds, other.gemm_forward, self.gemm_forward),
-            np.where(other_holds, other.launch_forward, self.launch_forward),
+            np.where(other_holds, other.experts_forward, self.experts_forward),
         )
 
 
@@ -128,7 +128,7 @@ def layer_times(
     accumulate = a * attention.accumulate + d * dense.accumulate + e * experts.accumulate + s * linear.accumulate
     kernels = a * attention.kernels + d * dense.kernels + e * experts.kernels + s * linear.kernels
 
-    launch = kernels * constants.launch_time
+    launch = np.where(attention_kernel == UNFUSED, 2.0, 1.0) * kernels * constants.launch_time
     gaps = kernels * constants.kernel_gap
     learn = np.where(frozen, 1.0, 2.0)
     core_backward = np.where(attention_kernel == UNFUSED, 2.0, 2.5)
@@ -139,7 +139,7 @@ def layer_times(
         backward=soft_maximum(backward, 1.5 * launch),
         attention_forward=core,
         gemm_forward=gemm,
-        launch_forward=launch,
+        experts_forward=e * (experts.gemm + experts.elementwise),
     )
 
 
@@ -159,8 +159,9 @@ def head_time(
 def net_times(model: Architecture, device: Device, constants: TrainingConstants, images: Sample, rate: Rates) -> LayerTimes:
     """One microbatch through a net that is no transformer over tokens: its published work and activation traffic."""
     wide = device.activation_bytes / 2.0
-    work = images * model.forward_flops / rate.convolution
-    traffic = images * model.forward_traffic * wide / rate.bandwidth
+    achieved = np.where(model.heads > 0, rate.gemm, rate.convolution)
+    work = images * model.forward_flops / achieved
+    traffic = constants.net_passes * images * model.forward_traffic * wide / rate.bandwidth
     launch = NET_KERNELS * constants.launch_time
     forward = soft_maximum(work + traffic, launch)
     return LayerTimes(forward, soft_maximum(2.0 * (work + traffic), 1.5 * launch), 0.0 * work, work, 0.0 * work)

@@ -14,15 +14,16 @@ import numpy as np
 
 from solvers.columns import Byte, Choice, Count, Flag, Ratio
 from solvers.formulas.training.constants import TrainingConstants
-from solvers.formulas.training.layer import UNFUSED, Shard
+from solvers.formulas.training.layer import FUSED, UNFUSED, Shard
 from solvers.formulas.training.layout import Layout
 from solvers.formulas.transformer import LayerParams, layer_params
 from solvers.records import Architecture, Device
 
-RECOMPUTE = ("none", "selective", "full")
-"""Which activations are made again in the backward pass: none, the attention scores, or all but each layer's input."""
+RECOMPUTE = ("none", "selective", "experts", "full")
+"""What is made again in the backward pass: nothing; attention scores, norms and expert activations; all of the routed
+experts as well; or all but each layer's input."""
 
-NONE, SELECTIVE, FULL = range(3)
+NONE, SELECTIVE, EXPERTS, FULL = range(4)
 
 OPTIMIZERS = ("adam", "adam_16bit_moments", "sgd")
 OPTIMIZER_BYTES = np.array([8.0, 4.0, 4.0])
@@ -31,9 +32,10 @@ OPTIMIZER_BYTES = np.array([8.0, 4.0, 4.0])
 
 @dataclass(frozen=True)
 class Held:
-    """Parameters on one rank, before ZeRO."""
+    """Parameters on one rank before ZeRO; `whole` is what the first stage holds besides experts."""
 
     dense: Count
+    whole: Count
     experts: Count
     embedding: Count
     head: Count
@@ -65,11 +67,13 @@ def held(model: Architecture, made: Layout, tp_size: Count, pp_size: Count, ep_s
     table = model.vocab * model.hidden / tp_size
     adapters = lora_rank * (6.0 * model.hidden + 2.0 * model.ffn_hidden)
     per_layer = blocks / tp_size
+    dense, head = made.stage_layers * per_layer, np.where(pp_size > 1, table, table * (1.0 - model.tied_embeddings))
     return Held(
-        dense=made.stage_layers * per_layer,
+        dense=dense,
+        whole=dense + table + np.where(pp_size > 1, 0.0, head),
         experts=made.stage_layers * experts / expert_shards,
         embedding=table,
-        head=np.where(pp_size > 1, table, table * (1.0 - model.tied_embeddings)),
+        head=head,
         layer=per_layer + experts / expert_shards,
         trained=np.where(lora, np.minimum(adapters / np.maximum(blocks, 1.0), 1.0), 1.0),
     )
@@ -82,6 +86,7 @@ def training_memory(
 ) -> Memory:  # fmt: skip
     """The ledger of the fullest stage."""
     wide = device.activation_bytes
+    stored = np.where(own.trained < 1.0, np.minimum(wide, device.weight_bytes), wide)
     master = np.where(wide < 4.0, 4.0, 0.0)
     states = (OPTIMIZER_BYTES[optimizer] + master) * own.trained
     gradient = gradient_bytes * own.trained
@@ -93,28 +98,28 @@ def training_memory(
     split_e_states = np.where(zero_stage >= 1, made.expert_replicas, 1.0)
 
     one_stage = pp_size < 2
-    first = own.dense + own.embedding + np.where(one_stage, own.head, 0.0)
+    first = own.whole
     last_share = np.where(one_stage, 1.0, made.last_layers / made.stage_layers)
     last = own.dense * last_share + own.head + np.where(one_stage, own.embedding, 0.0)
 
     flying = np.minimum(made.microbatches, pp_size + np.where(made.chunks > 1, (pp_size - 1.0) / made.chunks, 0.0))
     landing = np.minimum(made.microbatches, np.where(made.chunks > 1, pp_size - (pp_size - 1.0) / made.chunks, 1.0))
-    layer_bytes, working = _layer_activations(model, part, ep_size, recompute, attention_kernel, wide)
+    layer_bytes, working = _layer_activations(model, part, ep_size, recompute, attention_kernel, wide, np.minimum(wide, device.weight_bytes))
     transformer_first = flying * made.stage_layers * layer_bytes + working
     transformer_last = landing * made.stage_layers * last_share * layer_bytes + working
     net = 0.5 * part.sequences * model.forward_traffic * wide / 2.0
     logits = part.tokens * model.vocab / part.tp_size * constants.logit_memory * np.where(model.encoder_layers > 0, 0.15, 1.0)
 
-    gathered = np.where(zero_stage >= 3, 2.0 * own.layer + own.embedding, 0.0) * (wide + gradient / 2.0)
-    first_total = first * (wide / split_weights + gradient / split_gradients + states / split_states) + transformer_first
+    gathered = np.where(zero_stage >= 3, np.maximum(own.layer, own.embedding) * (stored + gradient), 0.0)
+    first_total = first * (stored / split_weights + gradient / split_gradients + states / split_states) + transformer_first
     first_total = first_total + np.where(one_stage, logits, 0.0)
-    last_total = last * (wide / split_weights + gradient / split_gradients + states / split_states) + transformer_last + logits
+    last_total = last * (stored / split_weights + gradient / split_gradients + states / split_states) + transformer_last + logits
     on_last = last_total > first_total
     params = np.where(on_last, last, first)
     scaled = np.where(on_last, last_share, 1.0) * own.experts
     held_logits = np.where(on_last | one_stage, logits, 0.0)
     activations = np.where(on_last, transformer_last, transformer_first) + net
-    weights = wide * (params / split_weights + scaled / split_e_weights)
+    weights = stored * (params / split_weights + scaled / split_e_weights)
     gradients = gradient * (params / split_gradients + scaled / split_e_gradients)
     states = states * (params / split_states + scaled / split_e_states)
     buffers = gathered + constants.fragmentation * (activations + held_logits)
@@ -136,28 +141,31 @@ def _dense_per_layer(model: Architecture, params: LayerParams) -> Count:
 
 
 def _layer_activations(
-    model: Architecture, part: Shard, ep_size: Count, recompute: Choice, attention_kernel: Choice, wide: Byte
+    model: Architecture, part: Shard, ep_size: Count, recompute: Choice, attention_kernel: Choice, wide: Byte, narrow: Byte
 ) -> tuple[Byte, Byte]:
     """Bytes that the mean layer keeps for its backward pass, and the working set of the layer that is being run."""
     tp_size, hidden, layers = part.tp_size, model.hidden, np.maximum(model.layers, 1.0)
     heads = model.heads / tp_size
     kv_heads = np.where(model.kv_heads > 0, np.maximum(model.kv_heads / tp_size, 1.0), 0.0)
-    qk_dim = model.head_dim
-    queries = heads * (qk_dim + model.v_head_dim)
-    inner = queries + np.where(model.mla, heads, kv_heads) * (qk_dim + model.v_head_dim)
+    key_heads = np.where(model.mla, heads, kv_heads)
+    keys = key_heads * (model.head_dim + model.v_head_dim)
+    thin = narrow / wide
+    norms = np.where(recompute == NONE, 1.0 + thin, 1.0 + 0.5 * thin) * hidden * part.norm_tokens
+    copied = np.where((attention_kernel != FUSED) & (model.mlp_matrices > 2), 1.0, 0.0)
     softmax = (model.attention_layers + model.sliding_layers) / layers
-    kept_attention = softmax * (2.0 * hidden * part.norm_tokens + inner * part.tokens)
-    kept_linear = model.linear_layers / layers * (
-        2.0 * hidden * part.norm_tokens + 2.0 * model.linear_params / tp_size / np.maximum(hidden, 1.0) * part.tokens
-    )
-    mlp_width = model.mlp_layers * model.ffn_hidden + model.moe_layers * model.shared_ffn_hidden
-    kept_mlp = 2.0 * hidden * part.norm_tokens * (model.mlp_layers + model.moe_layers) / layers
-    kept_mlp = kept_mlp + model.mlp_matrices * mlp_width / layers / tp_size * part.tokens
+    kept_attention = softmax * (norms + (heads * (model.head_dim + thin * model.v_head_dim) + keys + copied * (heads + key_heads) * model.head_dim) * part.tokens)
+    kept_linear = model.linear_layers / layers * (norms + 2.0 * model.linear_params / tp_size / np.maximum(hidden, 1.0) * part.tokens)
+    mlp_width = (model.mlp_layers * model.ffn_hidden + model.moe_layers * model.shared_ffn_hidden) / layers / tp_size
+    kept_mlp = norms * (model.mlp_layers + model.moe_layers) / layers + (model.mlp_matrices - 1.0 + thin + copied) * mlp_width * part.tokens
     rows = part.tokens * model.top_k / tp_size
-    kept_experts = model.moe_layers / layers * rows * (2.0 * hidden + model.mlp_matrices * model.moe_ffn_hidden)
+    whole_rows = (1.0 + thin) * hidden + (model.mlp_matrices - 1.0 + thin) * model.moe_ffn_hidden
+    kept_rows = np.where(recompute == NONE, whole_rows, thin * hidden + (model.mlp_matrices - 1.0) * model.moe_ffn_hidden)
+    experts = model.moe_layers / layers * rows
+    kept_experts = np.where(recompute == EXPERTS, 0.0, experts * kept_rows)
     scores = 5.0 * part.sequences * part.seq_len / part.cp_size * part.seq_len * heads * softmax
     scores = np.where((attention_kernel == UNFUSED) & (recompute == NONE), scores, 0.0)
-    everything = wide * (kept_attention + kept_linear + kept_mlp + kept_experts) + scores
+    dense = wide * (kept_attention + kept_linear + kept_mlp) + scores
+    everything = dense + wide * kept_experts
+    working = dense + wide * experts * whole_rows
     inputs = wide * hidden * part.norm_tokens
-    kept = np.where(recompute == FULL, inputs, everything)
-    return kept, np.where(recompute == FULL, 1.5 * everything, 0.5 * everything)
+    return np.where(recompute == FULL, inputs, everything), np.where(recompute >= EXPERTS, 0.5, 0.25) * working

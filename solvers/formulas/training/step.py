@@ -10,13 +10,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, Choice, Count, Flag, Second
+from solvers.columns import Byte, Choice, Count, Flag, Second, otherwise
 from solvers.formulas.collectives import Wires, all_gather_time, all_to_all_time, neighbour_time
 from solvers.formulas.training.constants import TrainingConstants
 from solvers.formulas.training.layer import UNFUSED, LayerTimes, Shard
 from solvers.formulas.training.layout import Layout
-from solvers.formulas.training.memory import FULL, SELECTIVE, Held
+from solvers.formulas.training.memory import EXPERTS, FULL, NONE, Held
 from solvers.records import Architecture, Device
+
+
+BUCKET_PARAMS = 1e6
+"""Megatron-Core reduces gradients in buckets of a million parameters a data-parallel rank, and at least forty million."""
+
+LAYER_TENSORS = 12.0
+"""Weight tensors of a GPT layer: four matrices, their biases, and two norms. Without overlap each is gathered alone."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,7 @@ def layer_comm(
     wants it (DeepSeek-V3, arXiv:2412.19437, section 3.2.2).
     """
     again = np.where(recompute == FULL, 1.5, 1.0)
+    experts_again = np.where(recompute >= EXPERTS, 1.5, 1.0)
     hidden_bytes = part.tokens * model.hidden * device.activation_bytes
     attention_layers = (model.attention_layers + model.sliding_layers) / np.maximum(model.layers, 1.0)
     reduce = 2.0 * all_gather_time(hidden_bytes, part.tp_size, made.tensor_inside, wires)
@@ -77,7 +85,7 @@ def layer_comm(
     remote = np.where(expert_nodes > 1, wanted / np.maximum(model.top_k, 1.0) * (expert_nodes - 1.0) / expert_nodes, 0.0)
     exchange = all_to_all_time(rows, ep_size, made.expert_inside, remote, wires)
     moe_layers = model.moe_layers / np.maximum(model.layers, 1.0)
-    expert = np.where(ep_size > 1, moe_layers * (2.0 + 2.0 * again) * exchange * (1.0 - constants.expert_overlap), 0.0)
+    expert = np.where(ep_size > 1, moe_layers * 4.0 * experts_again * exchange * (1.0 - constants.expert_overlap), 0.0)
     return LayerComm(tensor, context, expert)
 
 
@@ -85,11 +93,13 @@ def step_times(
     model: Architecture, device: Device, constants: TrainingConstants, made: Layout, own: Held, part: Shard,
     layer: LayerTimes, head: Second, comm: LayerComm, wires: Wires, tp_size: Count, pp_size: Count,
     zero_stage: Count, recompute: Choice, attention_kernel: Choice, gradient_bytes: Byte, data_shards: Count,
-    data_overlap: Flag,
+    data_overlap: Flag, bucket_size: Byte,
 ) -> StepTimes:  # fmt: skip
     """The whole step."""
     again = np.where(recompute == FULL, layer.forward, 0.0)
-    again = again + np.where((recompute == SELECTIVE) & (attention_kernel == UNFUSED), layer.attention_forward, 0.0)
+    scores_again = (recompute != NONE) & (recompute != FULL) & (attention_kernel == UNFUSED)
+    again = again + np.where(scores_again, layer.attention_forward, 0.0)
+    again = again + np.where(recompute == EXPERTS, layer.experts_forward, 0.0)
     backward = layer.backward + again
     layer_compute = layer.forward + backward
     layer_shown = layer_compute + comm.tensor + comm.context + comm.expert
@@ -107,8 +117,8 @@ def step_times(
     bubble = (whole - beat) / made.chunks
     steady = made.microbatches * beat
 
-    data = _data_parallel(device, constants, made, own, wires, layer.forward, backward, head, zero_stage, gradient_bytes,
-                          data_shards, data_overlap)  # fmt: skip
+    data = _data_parallel(device, constants, made, own, wires, layer.forward, backward, head, zero_stage,
+                          gradient_bytes, data_overlap, bucket_size)  # fmt: skip
     optimizer = _update(device, constants, made, own, zero_stage, gradient_bytes, data_shards)
     known = steady + bubble + pipeline + data + optimizer
     overhead = constants.step_overhead + constants.straggling * np.log2(made.nodes) * known
@@ -132,7 +142,8 @@ def step_times(
 
 def _data_parallel(
     device: Device, constants: TrainingConstants, made: Layout, own: Held, wires: Wires, forward: Second,
-    backward: Second, head: Second, zero_stage: Count, gradient_bytes: Byte, data_shards: Count, data_overlap: Flag,
+    backward: Second, head: Second, zero_stage: Count, gradient_bytes: Byte, data_overlap: Flag,
+    bucket_size: Byte,
 ) -> Second:  # fmt: skip
     """What shows of the data-parallel traffic.
 
@@ -141,25 +152,33 @@ def _data_parallel(
     backward. The first layer's gather and the last layer's reduction hide behind nothing.
     """
     wide = device.activation_bytes
-    dense = own.dense + own.embedding
-    trained = own.trained
-    gradients = gradient_bytes * trained
-    reduce = all_gather_time(dense * gradients, made.data_ranks, made.data_inside, wires)
-    gather = all_gather_time(dense * wide * np.where(zero_stage >= 3, 1.0, trained), made.data_ranks, made.data_inside, wires)
-    experts = own.experts * trained
-    reduce = reduce + all_gather_time(experts * gradients, made.expert_replicas, made.expert_data_inside, wires)
-    gather = gather + all_gather_time(experts * wide, made.expert_replicas, made.expert_data_inside, wires)
+    gradients = gradient_bytes * own.trained
+    replicas, inside = made.data_ranks, made.data_inside
+    reduce = all_gather_time(own.whole * gradients, replicas, inside, wires)
+    gather = all_gather_time(own.whole * wide, replicas, inside, wires)
+    expert_replicas, expert_inside = made.expert_replicas, made.expert_data_inside
+    reduce = reduce + all_gather_time(own.experts * gradients, expert_replicas, expert_inside, wires)
+    gather = gather + all_gather_time(own.experts * wide, expert_replicas, expert_inside, wires)
 
     can_hide = np.where(data_overlap, constants.data_overlap, 0.0)
     last_one = 1.0 / np.maximum(made.stage_layers, 1.0)
-    stage_forward = made.stage_layers * forward + head / 3.0
-    stage_backward = made.stage_layers * backward + head / 1.5
-    once = _shown(reduce, can_hide * stage_backward, last_one) + np.where(
-        zero_stage >= 1, _shown(gather, can_hide * stage_forward, last_one), reduce * 0.0 + _shown(reduce, can_hide * stage_backward - reduce, last_one)
+    forward_cover = can_hide * (made.stage_layers * forward + head / 3.0)
+    backward_cover = can_hide * (made.stage_layers * backward + head / 1.5)
+    bucket = otherwise(bucket_size, gradient_bytes * BUCKET_PARAMS * np.maximum(40.0, replicas))
+    hop = all_gather_time(0.0, replicas, inside, wires)
+    starts = np.maximum(own.whole * gradients / bucket - 1.0, 0.0) * hop
+    reduce, gather = reduce + starts, gather + starts
+    update = np.where(zero_stage >= 1, _shown(own.trained * gather, forward_cover, last_one), 0.0)
+    whole_reduce = np.where(zero_stage >= 1, reduce, 2.0 * reduce)
+    once = _shown(whole_reduce, backward_cover, last_one) + update
+
+    tensors = made.stage_layers * np.where(data_overlap, 1.0, LAYER_TENSORS)
+    start = (tensors - 1.0) * hop
+    every = _shown(gather + start, forward_cover, last_one) + _shown(
+        gather + reduce + 2.0 * start, backward_cover, last_one
     )
-    every = _shown(gather, can_hide * stage_forward, last_one) + _shown(gather + reduce, can_hide * stage_backward, last_one)
     shown = np.where(zero_stage >= 3, made.microbatches * every, once)
-    return np.where(made.data_ranks > 1, shown, 0.0)
+    return np.where(replicas > 1, shown, 0.0)
 
 
 def _shown(communication: Second, cover: Second, at_least: Count) -> Second:
@@ -172,6 +191,6 @@ def _update(
 ) -> Second:
     """The optimizer reads the gradient, reads and writes master weights and two moments, and writes the weights."""
     traffic = (gradient_bytes + 24.0 + device.activation_bytes) * own.trained
-    dense = (own.dense + own.embedding) / np.where(zero_stage >= 1, data_shards, 1.0)
+    dense = own.whole / np.where(zero_stage >= 1, data_shards, 1.0)
     experts = own.experts / np.where(zero_stage >= 1, made.expert_replicas, 1.0)
     return traffic * (dense + experts) / (constants.memory_fraction * device.memory_bandwidth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
 import numpy as np
@@ -9,6 +10,18 @@ import numpy as np
 from solvers.columns import Array, Count, Flag, Sample, Token, Unit, otherwise
 from solvers.formulas.transformer import layer_params, windowed
 from solvers.records import Architecture
+
+def is_net(model: Architecture) -> Flag:
+    """True for models that are known by their published work: convolution nets, vision transformers, diffusion models."""
+    return model.forward_flops > 0
+
+
+def transformer_only(model: Architecture) -> Architecture:
+    """The model with the layers that this family of formulas counts one by one; a net known by its work has none."""
+    counted = np.where(is_net(model), 0.0, 1.0)
+    names = ("layers", "attention_layers", "sliding_layers", "linear_layers", "mlp_layers", "moe_layers", "vocab")
+    return dataclasses.replace(model, **{name: getattr(model, name) * counted for name in names})
+
 
 FlopPerSample = Annotated[Array, Unit("FLOP/sample")]
 
@@ -34,8 +47,7 @@ def model_flops(model: Architecture, seq_len: Token, frozen: Flag) -> FlopPerSam
     qk_dim = model.head_dim
     scores = 2.0 * seq_len * keys * model.heads * (qk_dim + model.v_head_dim)
     products = 2.0 * seq_len * multiplied
-    net = np.where(model.layers < 1, model.forward_flops, 0.0)
-    return np.where(frozen, 2.0, 3.0) * (products + net) + 3.0 * scores
+    return np.where(frozen, 2.0, 3.0) * (products + model.forward_flops) + 3.0 * scores
 
 
 def run_samples(model: Architecture, seq_len: Token, run_tokens: Token, samples: Sample) -> Count:
