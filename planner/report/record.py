@@ -6,7 +6,6 @@ million rows every so many parts are left out.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from planner.study import Study, load_study
+from planner.folder import FRONT, TRIALS
+from planner.run import load_run
+from planner.study import Study
 from planner.tally import Tally
 from planner.trials import parts_in
 from solvers.columns import Column
@@ -65,32 +66,21 @@ def read_run(path: str | Path) -> Record:
     Raises:
         InvalidInput: the folder holds no run.
     """
-    path = Path(path)
-    if not (path / "study.yaml").is_file() or not (path / "trials").is_dir():
-        what = "holds no run (study.yaml and trials/ are due)" if path.is_dir() else "no such folder"
-        raise InvalidInput([Complaint("", what, str(path))])
-    study = load_study(path / "study.yaml")
-    parts, _ = parts_in(path / "trials")
+    run = load_run(path)
+    study, path = run.study, run.path
+    parts, _ = parts_in(path / TRIALS)
     if not parts:
         raise InvalidInput([Complaint("", "holds no finished trials yet", str(path))])
     tally = Tally()
     for part in parts:
         tally.add(part.tally)
     dataset = ds.dataset([str(part.path) for part in parts], format="parquet")
-    front = _front(path, dataset)
+    front = run.front() if (path / FRONT).is_file() else dataset.schema.empty_table().to_pandas()
     found = _Scan(study, dataset, set(front["trial"].tolist()))
     return Record(
-        path, study, _info(path), _columns(dataset.schema, study), front, found.others(), found.nearest_misses(tally.reasons),
+        path, study, run.info, _columns(dataset.schema, study), front, found.others(), found.nearest_misses(tally.reasons),
         tally.rows, tally.feasible, dict(tally.reasons.most_common()), found.relaxed(), found.complete,
     )  # fmt: skip
-
-
-def _info(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads((path / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _columns(schema: pa.Schema, study: Study) -> dict[str, Column]:
@@ -103,13 +93,6 @@ def _columns(schema: pa.Schema, study: Study) -> dict[str, Column]:
             known = Column(item.name, meta.get("unit", ""), meta.get("description", ""), meta.get("made_by", ""))
         made[item.name] = known
     return made
-
-
-def _front(path: Path, dataset: ds.Dataset) -> pd.DataFrame:
-    file = path / "front.parquet"
-    if file.is_file():
-        return pd.read_parquet(file)
-    return dataset.schema.empty_table().to_pandas()
 
 
 class _Scan:

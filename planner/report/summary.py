@@ -62,10 +62,9 @@ def counts(found: Findings) -> str:
     if isinstance(distinct, int) and distinct != record.trials:
         parts.append(f"{distinct:,} distinct")
     parts += [f"{record.feasible:,} feasible", f"{record.trials - record.feasible:,} not", f"{len(record.front):,} that nothing beats"]
-    seconds = info.get("seconds")
-    if isinstance(seconds, (int, float)) and seconds > 0:
-        rows = info.get("rows_run", record.trials)
-        parts.append(f"{say(float(seconds), 's')} ({rows / seconds:,.0f} a second)")
+    seconds, rate = info.get("timings", {}).get("total"), info.get("rate")
+    if seconds and rate:
+        parts.append(f"{say(float(seconds), 's')} ({rate:,.0f} a second)")
     return ", ".join(parts)
 
 
