@@ -172,13 +172,13 @@ def _against_best(points: np.ndarray, row: int, column: int, goal: Goal, size: i
     if size == 1:
         return "the only plan on the front"
     if own == best:
-        return "the best of all plans that fit"
+        return "best of all"
     if goal.maximized:
         return f"{words.share(own / best)} of the highest" if best < 0 else ""
     if best <= 0:
         return ""
     ratio = own / best
-    return f"{ratio - 1:.0%} above the lowest" if ratio < 2 else f"{ratio:.1f} times the lowest"
+    return f"{ratio - 1:.0%} above the lowest" if ratio < 2 else f"{ratio:.{1 if ratio < 10 else 0}f} times the lowest"
 
 
 def binds(record: Record, trial: pd.Series) -> Iterator[str]:
@@ -186,7 +186,7 @@ def binds(record: Record, trial: pd.Series) -> Iterator[str]:
     if isinstance(trial.get("bottleneck"), str):
         column = record.columns.get("bottleneck")
         what = column.description if column is not None and column.description else "bottleneck"
-        yield f"{words.headline(trial['bottleneck'].replace('_', ' ').lower())} ({what})"
+        yield f"{trial['bottleneck'].replace('_', ' ').lower()} ({what})"
     for text, spare in spare_of(record, trial.to_frame().T):
         if spare[0] <= TIGHT:
             yield f"the constraint {text} ({words.share(float(spare[0]))} to spare)"

@@ -63,7 +63,12 @@ def lead(found: Findings) -> str:
     figures = [f"{name} {said}" for name, said, _ in first.figures]
     listed = figures[0] if len(figures) == 1 else f"{', '.join(figures[:-1])} and {figures[-1]}"
     choice = "The balanced choice" if first.role.startswith("Balanced") else "Best"
-    return f"Of {record.trials:,} plans, {record.feasible:,} are feasible and {beaten}. {choice} is {first.name}: {listed}."
+    return f"Of {record.trials:,} plans, {record.feasible:,} are feasible and {beaten}. {choice} is {_unbroken(first.name)}: {listed}."
+
+
+def _unbroken(name: str) -> str:
+    """A plan's name that breaks only between its parts."""
+    return " · ".join(part.replace(" ", "\u00a0") for part in name.split(" · "))
 
 
 class Payload:

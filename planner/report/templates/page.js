@@ -30,17 +30,17 @@ function say(v, c, unit = true) {
   return unit && c.after ? n + (c.after[0] === "/" ? "" : " ") + c.after : n;
 }
 const unitOf = (c) => (c.before + " " + c.after).trim();
-const axisTitle = (c) => title(c.name) + (unitOf(c) ? ` (${unitOf(c)})` : "") + (c.maximized === null ? "" : c.maximized ? ", more is better" : ", less is better");
+const axisTitle = (c, brief) => title(c.name) + (unitOf(c) ? ` (${unitOf(c)})` : "") + (brief || c.maximized === null ? "" : c.maximized ? ", more is better" : ", less is better");
 
 // ---- scales ------------------------------------------------------------------------------------------------
 function scale(c, lists, from, to, log) {
-  const worded = c.word || (c.levels && c.levels.length <= 12 && !c.levels.every((v) => typeof v === "number"));
+  const worded = c.word || (c.levels && c.levels.length <= 12); // few levels stand side by side, whatever they are
   if (worded) {
     const present = [...new Set(lists.flat().map(String))];
     const levels = c.levels ? c.levels.map(String).filter((v) => present.includes(v)) : present.sort();
     const step = (to - from) / Math.max(1, levels.length);
     const at = new Map(levels.map((v, i) => [v, from + step * (i + 0.5)]));
-    return { place: (v) => at.get(String(v)), ticks: levels.map((v) => [at.get(v), say(v, c)]), log: false, word: true };
+    return { place: (v) => at.get(String(v)), ticks: levels.map((v) => [at.get(v), c.word ? v : say(Number(v), c, false)]), log: false, word: true };
   }
   const values = lists.flat().filter((v) => typeof v === "number");
   let low = Math.min(...values), high = Math.max(...values);
@@ -124,7 +124,7 @@ function drawScatter() {
     if (at - last >= room) { out.push(`<text x="${at}" y="${h - bottom + 17}" text-anchor="middle">${escaped(text)}</text>`); last = at; }
   });
   sy.ticks.forEach(([at, text]) => out.push(`<line class="grid" x1="${left}" x2="${w - right}" y1="${at}" y2="${at}"/><text x="${left - 8}" y="${at + 4}" text-anchor="end">${escaped(sy.word && text.length > 9 ? text.slice(0, 8) + "…" : text)}</text>`));
-  out.push(`<text class="title" x="${left}" y="20">${escaped(axisTitle(cy))}</text><text class="title" x="${w - right}" y="${h - 10}" text-anchor="end">${escaped(axisTitle(cx))}</text>`);
+  out.push(`<text class="title" x="${narrow ? 12 : left}" y="20">${escaped(axisTitle(cy, narrow))}</text><text class="title" x="${w - right}" y="${h - 10}" text-anchor="end">${escaped(axisTitle(cx, narrow))}</text>`);
   points = [];
   const grey = css("--dot"), warn = css("--warn");
   shown.forEach((i) => {
@@ -219,7 +219,7 @@ function drawParallel() {
   const svg = byId("parallel"), wide = svg.parentNode;
   const varied = columns.filter((c) => c.role !== "figure" && (c.role === "goal" || new Set(front[c.key]).size > 1));
   if (size < 2 || !varied.length) { wide.hidden = true; return; }
-  const gap = Math.max(118, wide.clientWidth / varied.length), w = gap * varied.length, h = 300, top = 48, bottom = 24;
+  const gap = Math.max(118, wide.clientWidth / varied.length), w = gap * varied.length, h = 330, top = 64, bottom = 20;
   svg.style.width = `${w}px`;
   svg.setAttribute("viewBox", `0 0 ${w} ${h}`);
   axes = varied.map((c, k) => ({ c, x: gap * (k + 0.5), s: scale(c, [front[c.key]], h - bottom, top + 8) }));
@@ -232,14 +232,22 @@ function drawParallel() {
   axes.forEach(({ c, x, s }, k) => {
     out.push(`<line class="axis" x1="${x}" x2="${x}" y1="${top}" y2="${h - bottom}"/>`);
     thinned(s.ticks).forEach(([at, text]) => out.push(`<text x="${x + 6}" y="${at + 4}" style="paint-order:stroke;stroke:${css("--card")};stroke-width:3.5px">${escaped(text.length > 13 ? text.slice(0, 12) + "…" : text)}</text>`));
-    const name = title(c.name), arrow = c.maximized === null ? "" : c.maximized ? "↑ " : "↓ ";
-    out.push(`<text class="title" x="${x}" y="${c.role === "goal" || unitOf(c) ? 18 : 24}" text-anchor="middle">${arrow}${escaped(clipped(name, gap / 7.2))}</text>`);
-    if (unitOf(c)) out.push(`<text x="${x}" y="34" text-anchor="middle">${escaped(clipped(unitOf(c), gap / 6.6))}</text>`);
+    const arrow = c.maximized === null ? "" : c.maximized ? "↑ " : "↓ ", lines = folded(arrow + title(c.name), gap / 7.6);
+    lines.forEach((line, n) => out.push(`<text class="title" x="${x}" y="${33 - 15 * (lines.length - 1 - n)}" text-anchor="middle">${escaped(line)}</text>`));
+    if (unitOf(c)) out.push(`<text x="${x}" y="49" text-anchor="middle">${escaped(clipped(unitOf(c), gap / 6.6))}</text>`);
     const f = state.filters[c.key];
     if (f) out.push(`<rect class="brush" x="${x - 9}" width="18" y="${Math.min(f.a, f.b)}" height="${Math.abs(f.a - f.b)}" rx="3"/>`);
     out.push(`<rect class="hit" data-axis="${k}" x="${x - 22}" width="44" y="${top}" height="${h - bottom - top}"/>`);
   });
   svg.innerHTML = out.join("");
+}
+function folded(text, room) {
+  const lines = [""];
+  text.split(" ").forEach((word) => {
+    const last = lines.length - 1, joined = `${lines[last]} ${word}`.trim();
+    if (joined.length > room && lines[last] && lines.length < 2) lines.push(word); else lines[last] = joined;
+  });
+  return lines.map((line) => clipped(line, room));
 }
 const clipped = (text, room) => (text.length > room ? text.slice(0, Math.max(3, Math.floor(room) - 1)) + "…" : text);
 function thinned(ticks) {
