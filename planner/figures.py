@@ -87,6 +87,10 @@ def rung_for(values: Iterable[float], unit: str) -> Rung:
     return _fitting(steps, middle) if middle else next((s for s in steps if s.factor == 1), steps[-1])
 
 
+WHOLE = ("token", "sample", "byte", "FLOP")
+"""What is counted: a whole number of these is said without decimals."""
+
+
 def say(value: Any, unit: str = "") -> str:
     """A value of a column in words: with the unit people write, or a dash where there is none."""
     if value is None:
@@ -106,7 +110,7 @@ def say(value: Any, unit: str = "") -> str:
     if value == 0 or math.isinf(value):
         return next((s for s in steps if s.factor == 1), steps[-1]).write(value)
     rung = _fitting(steps, abs(value))
-    if value == int(value) and rung.factor == 1 and abs(value) < 1e15:
+    if unit in WHOLE and value == int(value) and rung.factor == 1 and abs(value) < 1e15:
         return Rung(1.0, rung.after, rung.before).write(int(value))
     return rung.write(value)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,10 @@ class Account:
     entries: Mapping[str, Any]
     figures: Mapping[str, Any]
     """Every figure by name, for sentences."""
+    records: Mapping[str, float]
+    """Every field of the catalogue records, as formulas take it."""
+    given: Mapping[str, np.ndarray]
+    """What the chain was given."""
 
 
 def account(study: Study, labels: Mapping[str, Any]) -> Account:
@@ -45,7 +49,15 @@ def account(study: Study, labels: Mapping[str, Any]) -> Account:
     for name, answer in dressed.items():
         found = figures(SOLVERS[name], plans[name], answer.__dict__, entries)
         said = _joined(found, said)
-    return Account(dressed, outputs, entries, said)
+    return Account(dressed, outputs, entries, said, dict(_fields(study, plans)), given)
+
+
+def _fields(study: Study, plans: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for wiring in study.chain.wirings:
+        for name, column in wiring.asks.items():
+            if column.record is not None and not column.optional:
+                for field, value in vars(getattr(plans[wiring.name], name)).items():
+                    yield field, float(np.asarray(value).flat[0])
 
 
 def figures_of(study: Study, labels: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
-
 from planner.report.findings import Findings
 from planner.report.record import value
 
@@ -25,7 +23,7 @@ def document(found: Findings) -> dict[str, Any]:
             {"objective": goal.text, "unit": goal.unit, "meaning": goal.description} for goal in found.goals
         ],
         "plans": [{"role": p.role, "trial": p.trial, "bound_by": list(p.binds)} | _row(found, p.trial) for p in found.plans],
-        "front": [_row(found, int(trial)) | {"trial": int(trial)} for trial in front["trial"].iloc[:MOST_FRONT]],
+        "front": [_row(found, int(trial)) | {"trial": int(trial)} for trial in front["trial"][:MOST_FRONT]],
         "front_size": len(front),
         "constraints": [{"constraint": c, "least_to_spare": low, "most_to_spare": high} for c, low, high in found.slack],
         "infeasible": [
@@ -38,11 +36,7 @@ def document(found: Findings) -> dict[str, Any]:
 
 def _row(found: Findings, trial: int) -> dict[str, Any]:
     record = found.record
-    frame: pd.DataFrame = record.front[record.front["trial"] == trial]
-    row = frame.iloc[0]
+    frame = record.front.take(record.front["trial"] == trial)
+    row = frame.row(0)
     goals = {g.text: float(value(o, frame)[0]) for g, o in zip(found.goals, record.study.objectives, strict=True)}
-    return {"parameters": {name: _plain(row[name]) for name in record.parameters}, "objectives": goals}
-
-
-def _plain(given: Any) -> Any:
-    return given.item() if hasattr(given, "item") else given
+    return {"parameters": {name: row[name] for name in record.parameters}, "objectives": goals}

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from planner.figures import say
 from planner.fronts import knee
 from planner.report import words
+from planner.report.account import figures_of
 from planner.report.parts import BREAKDOWNS, Part, breakdown
 from planner.report.record import ALSO_SHOWN, Record, less, value
+from planner.report.table import Table
 from solvers.columns import Column
 from solvers.reasons import all_reasons
 
@@ -114,7 +116,7 @@ def _goal(objective: Any) -> Goal:
 
 def _plans(record: Record, goals: tuple[Goal, ...]) -> Iterator[Plan]:
     front = record.front
-    if front.empty:
+    if not len(front):
         return
     points = np.stack([less(o, front) for o in record.study.objectives], axis=1)
     roles: dict[int, list[str]] = {}
@@ -137,17 +139,17 @@ def _scaled(points: np.ndarray) -> np.ndarray:
 
 
 def _plan(record: Record, goals: tuple[Goal, ...], points: np.ndarray, row: int, role: str) -> Plan:
-    trial = record.front.iloc[row]
+    trial = record.front.row(row)
     parameters = {name: trial[name] for name in record.parameters}
     figures = []
     for column, (goal, objective) in enumerate(zip(goals, record.study.objectives, strict=True)):
-        own = float(value(objective, record.front.iloc[[row]])[0])
+        own = float(value(objective, record.front.take([row]))[0])
         figures.append((goal.name, say(own, goal.unit), _against_best(points, row, column, goal, len(record.front))))
     named = {o.expression.column.name for o in record.study.objectives if o.expression.column is not None}
     details = tuple(
         (words.title(n), words.level(record.columns.get(n), trial[n]))
         for n in ALSO_SHOWN
-        if n in trial.index and n not in named and n != "bottleneck" and not _absent(trial[n])
+        if n in trial and n not in named and n != "bottleneck" and not _absent(trial[n])
     )
     return Plan(
         role, int(trial["trial"]), words.plan_name(parameters, record.columns), tuple(figures), details,
@@ -181,39 +183,39 @@ def _against_best(points: np.ndarray, row: int, column: int, goal: Goal, size: i
     return f"{ratio - 1:.0%} above the lowest" if ratio < 2 else f"{ratio:.{1 if ratio < 10 else 0}f} times the lowest"
 
 
-def binds(record: Record, trial: pd.Series) -> Iterator[str]:
+def binds(record: Record, trial: Mapping[str, Any]) -> Iterator[str]:
     """What keeps a plan from being better: the part of the machine that is busiest, and the constraints that it touches."""
     if isinstance(trial.get("bottleneck"), str):
         column = record.columns.get("bottleneck")
         what = column.description if column is not None and column.description else "bottleneck"
         yield f"{trial['bottleneck'].replace('_', ' ').lower()} ({what})"
-    for text, spare in spare_of(record, trial.to_frame().T):
+    for text, spare in spare_of(record, Table({n: np.array([v]) for n, v in trial.items()})):
         if spare[0] <= TIGHT:
             yield f"the constraint {text} ({words.share(float(spare[0]))} to spare)"
 
 
-def spare_of(record: Record, frame: pd.DataFrame) -> Iterator[tuple[str, np.ndarray]]:
+def spare_of(record: Record, frame: Table) -> Iterator[tuple[str, np.ndarray]]:
     """Of each constraint, the part of its limit that each trial has to spare (below 0 where it is missed)."""
     for condition in record.study.constraints:
-        if all(name in frame.columns for name in condition.takes):
+        if all(name in frame for name in condition.takes):
             columns = {name: coded(record.columns.get(name), frame[name]) for name in condition.takes}
             with np.errstate(all="ignore"):
                 yield condition.text, -np.asarray(condition.violation(columns), dtype=np.float64)
 
 
-def coded(column: Column | None, values: pd.Series) -> np.ndarray:
+def coded(column: Column | None, values: np.ndarray) -> np.ndarray:
     """A column as formulas hold it: words of a choice as their codes."""
     if column is not None and column.choices:
         codes = {word: code for code, word in enumerate(column.choices)}
         return np.array([codes.get(str(v), -1) for v in values])
-    return values.to_numpy(dtype=np.float64)
+    return values.astype(np.float64)
 
 
 def _bottlenecks(record: Record) -> tuple[tuple[str, int], ...]:
-    if "bottleneck" not in record.front.columns:
+    if "bottleneck" not in record.front:
         return ()
-    counts = record.front["bottleneck"].value_counts()
-    return tuple((str(name).replace("_", " ").lower(), int(count)) for name, count in counts.items())
+    counts = Counter(str(name).replace("_", " ").lower() for name in record.front["bottleneck"])
+    return tuple(counts.most_common())
 
 
 def _slack(record: Record) -> Iterator[tuple[str, float, float]]:
@@ -225,47 +227,46 @@ def _slack(record: Record) -> Iterator[tuple[str, float, float]]:
 def _failures(record: Record) -> Iterator[Failure]:
     known = {r.code: r for r in all_reasons()}
     for code, trials in record.reasons.items():
-        row = record.nearest[record.nearest["code"] == code] if "code" in record.nearest else record.nearest
-        plan = _named(record, row.iloc[0]) if len(row) else ""
+        trial = record.nearest.get(code)
+        plan = _named(record, trial) if trial else ""
+        name = words.code_words(code)
         if code in known:
-            sentence, remedy = _spoken(record, row, known[code])
-            yield Failure(code, words.code_words(code), trials, f"{plan}: {sentence}" if plan else sentence, remedy)
+            sentence, remedy = _spoken(record, trial, known[code])
+            yield Failure(code, name, trials, f"{plan}: {sentence}" if plan else sentence, remedy)
         elif code.startswith("constraint:"):
-            missed = f"nearest is {plan}, which misses it by {words.share(float(row['violation'].iloc[0]))}" if plan else ""
-            yield Failure(code, words.code_words(code), trials, missed, "Relax the constraint, or widen the space.")
-        elif code.startswith("no_value:") and not _caused_elsewhere(row):
-            said = "An objective has no finite value there."
-            yield Failure(code, words.code_words(code), trials, said, "Leave such plans out, or choose another objective.")
+            missed = f"nearest is {plan}, which misses it by {words.share(float(trial['violation']))}" if trial else ""
+            yield Failure(code, name, trials, missed, "")
         elif not code.startswith("no_value:"):
-            yield Failure(code, words.code_words(code), trials, "", "")
+            yield Failure(code, name, trials, "", "")
+        elif not _caused_elsewhere(trial):
+            said = "An objective has no finite value there."
+            yield Failure(code, name, trials, said, "Leave such plans out, or choose another objective.")
 
 
-def _caused_elsewhere(row: pd.DataFrame) -> bool:
+def _caused_elsewhere(trial: Mapping[str, Any] | None) -> bool:
     """Whether an objective has no value because the plan cannot be, which is counted under its own reason."""
-    return len(row) > 0 and any(not c.startswith("no_value:") for c in str(row["reasons"].iloc[0]).split(","))
+    return trial is not None and any(not c.startswith("no_value:") for c in str(trial["reasons"]).split(","))
 
 
-def _named(record: Record, trial: pd.Series) -> str:
+def _named(record: Record, trial: Mapping[str, Any]) -> str:
     return words.plan_name({name: trial[name] for name in record.parameters}, record.columns)
 
 
-def _spoken(record: Record, row: pd.DataFrame, reason: Any) -> tuple[str, str]:
+def _spoken(record: Record, trial: Mapping[str, Any] | None, reason: Any) -> tuple[str, str]:
     """A reason's sentence and remedy with the figures of the plan that misses least."""
-    from planner.report.account import figures_of
-
-    if row.empty:
+    if trial is None:
         return "", ""
-    figures = figures_of(record.study, row.iloc[0])
+    figures = figures_of(record.study, trial)
     return reason.sentence.format_map(figures), reason.remedy.format_map(figures)
 
 
 def _nearest(record: Record) -> str:
     """The plan that misses least, when none is feasible."""
-    if not len(record.nearest) or "violation" not in record.nearest:
+    if not record.nearest:
         return ""
-    row = record.nearest.sort_values("violation").iloc[0]
-    codes = [words.code_words(c) for c in str(row["reasons"]).split(",")]
-    return f"trial {int(row['trial'])}, {_named(record, row)}: {'; '.join(codes)}"
+    trial = min(record.nearest.values(), key=lambda t: t["violation"])
+    codes = [words.code_words(c) for c in str(trial["reasons"]).split(",")]
+    return f"trial {trial['trial']}, {_named(record, trial)}: {'; '.join(codes)}"
 
 
 def _relaxations(record: Record, goals: tuple[Goal, ...]) -> Iterator[Relaxation]:
@@ -275,15 +276,16 @@ def _relaxations(record: Record, goals: tuple[Goal, ...]) -> Iterator[Relaxation
             yield Relaxation(code.removeprefix("constraint:"), record.reasons.get(code, 0), tuple(gains))
 
 
-def _gain(record: Record, frame: pd.DataFrame, objective: Any, goal: Goal) -> str:
+def _gain(record: Record, frame: Table, objective: Any, goal: Goal) -> str:
     with_rule = less(objective, record.front).min() if len(record.front) else math.inf
     found = less(objective, frame)
     row = int(np.nanargmin(np.where(np.isfinite(found), found, np.inf)))
     if not found[row] < with_rule:
         return ""
-    reached = say(float(value(objective, frame.iloc[[row]])[0]), goal.unit)
+    reached = say(float(value(objective, frame.take([row]))[0]), goal.unit)
     if not math.isfinite(with_rule):
-        return f"{goal.name} of {reached} ({_named(record, frame.iloc[row])})"
+        return f"{goal.name} of {reached} ({_named(record, frame.row(row))})"
     change = abs(found[row] - with_rule) / abs(with_rule) if with_rule else math.inf
     word = "more" if goal.maximized else "less"
-    return f"{goal.best} becomes {reached}, {words.share(change)} {word} ({_named(record, frame.iloc[row])})"
+    least = "" if record.complete else "at least "
+    return f"{goal.best} becomes {reached}, {least}{words.share(change)} {word} ({_named(record, frame.row(row))})"

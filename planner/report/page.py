@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from planner.figures import Rung, rung_for, say
+from planner.figures import WHOLE, Rung, rung_for, say
 from planner.fronts import knee
 from planner.report import words
 from planner.report.accuracy import how_sure
@@ -21,6 +20,7 @@ from planner.report.findings import Findings, Goal
 from planner.report.provenance import Used
 from planner.report.record import ALSO_SHOWN, Record, less, value
 from planner.report.summary import counts
+from planner.report.table import Table
 
 MOST_FRONT = 1_500
 STATIC_ROWS = 25
@@ -78,36 +78,37 @@ class Payload:
         self.found, self.record = found, found.record
         self.front = _thinned(self.record)
         self.goals = [_key(goal, objective) for goal, objective in zip(found.goals, self.record.study.objectives, strict=True)]
-        named = [n for n in ALSO_SHOWN if n in self.front.columns and n not in self.goals]
-        taken = [n for c in self.record.study.constraints for n in c.takes if n in self.front.columns]
+        named = [n for n in ALSO_SHOWN if n in self.front and n not in self.goals]
+        taken = [n for c in self.record.study.constraints for n in c.takes if n in self.front]
         self.shown = list(dict.fromkeys([*self.record.parameters, *self.goals, *taken, *named]))
         self.frames = {"front": self._with_goals(self.front), "others": self._with_goals(self.record.others)}
         self.shown = [n for n in self.shown if n in self.frames["front"] and not self._empty(n)]
         self.columns = [self._column(name) for name in self.shown]
 
     def _empty(self, name: str) -> bool:
-        return len(self.front) > 0 and bool(self.frames["front"][name].isna().all())
+        values = self.frames["front"][name]
+        return values.dtype.kind == "f" and len(values) > 0 and not np.isfinite(values).any()
 
-    def _with_goals(self, frame: pd.DataFrame) -> pd.DataFrame:
-        made = frame.copy()
+    def _with_goals(self, frame: Table) -> Table:
         for key, objective in zip(self.goals, self.record.study.objectives, strict=True):
-            if key not in made and len(made):
-                made[key] = value(objective, made)
-        return made
+            if key not in frame and len(frame):
+                frame = frame.with_column(key, value(objective, frame))
+        return frame
 
     def _column(self, name: str) -> dict[str, Any]:
         goal: Goal | None = self.found.goals[self.goals.index(name)] if name in self.goals else None
         known = self.record.columns.get(name)
         values = self.frames["front"][name]
-        word = values.dtype == object or values.dtype == bool or isinstance(values.dtype, pd.StringDtype)
+        word = values.dtype.kind not in "fiu"
         unit = goal.unit if goal else known.unit if known else ""
-        rung = Rung(1.0, "") if word else rung_for(values.to_numpy(dtype=np.float64), unit)
+        rung = Rung(1.0, "") if word else rung_for(values.astype(np.float64).tolist(), unit)
         role = "goal" if goal else "parameter" if name in self.record.parameters else "figure"
         return {
-            "key": name, "name": goal.name if goal else words.title(name), "role": role, "word": bool(word),
+            "key": name, "name": goal.name if goal else words.title(name), "role": role, "word": word,
             "about": goal.description if goal else known.description if known else "", "factor": rung.factor,
             "before": rung.before, "after": rung.after, "maximized": goal.maximized if goal else None,
             "levels": self._levels(name) if role == "parameter" else None,
+            "whole": not word and bool((values[np.isfinite(values)] % 1 == 0).all()) and unit in ("", *WHOLE),
         }  # fmt: skip
 
     def _levels(self, name: str) -> list[Any] | None:
@@ -129,8 +130,9 @@ class Payload:
 
     def static_rows(self, count: int) -> list[list[str]]:
         """The first rows of the table, for readers without a script."""
-        rows = self.frames["front"].iloc[:count]
-        return [[self._cell(row[n], c) for n, c in zip(self.shown, self.columns, strict=True)] for _, row in rows.iterrows()]
+        front = self.frames["front"]
+        rows = [front.row(place) for place in range(min(count, len(front)))]
+        return [[self._cell(row[n], c) for n, c in zip(self.shown, self.columns, strict=True)] for row in rows]
 
     def _cell(self, given: Any, column: Mapping[str, Any]) -> str:
         if column["word"] or isinstance(given, str):
@@ -143,10 +145,10 @@ def _key(goal: Goal, objective: Any) -> str:
     return objective.expression.column.name if objective.expression.column is not None else goal.text
 
 
-def _thinned(record: Record) -> pd.DataFrame:
+def _thinned(record: Record) -> Table:
     """The front sorted by its first objective; a very large one thinned, its ends and its knee kept."""
     front = record.front
-    if front.empty:
+    if not len(front):
         return front
     points = np.stack([less(o, front) for o in record.study.objectives], axis=1)
     order = np.argsort(points[:, 0], kind="stable")
@@ -154,10 +156,10 @@ def _thinned(record: Record) -> pd.DataFrame:
         kept = {int(i) for i in np.linspace(0, len(order) - 1, MOST_FRONT)}
         must = {*np.argmin(points, axis=0).tolist(), knee(points)}
         order = np.array([row for place, row in enumerate(order) if place in kept or int(row) in must])
-    return front.iloc[order].reset_index(drop=True)
+    return front.take(order)
 
 
-def _values(column: pd.Series) -> list[Any]:
+def _values(column: np.ndarray) -> list[Any]:
     return [_plain(v) for v in column.tolist()]
 
 

@@ -1,7 +1,7 @@
 """A finished run as reports read it: the study, the front, counts, and of everything else a thinned sample.
 
-A run of ten million trials is never loaded whole: columns that no report needs are not read, and beyond some two
-million rows every so many parts are left out.
+A run of ten million trials is never loaded whole: columns that no report needs are not read, and of a large run only
+every so many parts.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from planner.folder import FRONT, TRIALS
+from planner.report.table import Table
 from planner.run import load_run
 from planner.study import Study
 from planner.tally import Tally
@@ -26,7 +27,7 @@ from planner.trials import parts_in
 from solvers.columns import Column
 from solvers.complaints import Complaint, InvalidInput
 
-MOST_ROWS_READ = 2_000_000
+MOST_ROWS_READ = 600_000
 OTHERS_KEPT = 2_400
 OWN_COLUMNS = ("trial", "feasible", "reasons", "violation", "state")
 
@@ -40,16 +41,16 @@ class Record:
     info: Mapping[str, Any]
     columns: Mapping[str, Column]
     """Every column of the trials, with unit and meaning."""
-    front: pd.DataFrame
-    others: pd.DataFrame
+    front: Table
+    others: Table
     """A sample of the trials that are not on the front, evenly spread over the run."""
-    nearest: pd.DataFrame
+    nearest: Mapping[str, Mapping[str, Any]]
     """Of each reason for which a trial is infeasible, the trial that misses least."""
     trials: int
     feasible: int
     reasons: Mapping[str, int]
     """How many trials carry each code; a trial may carry several."""
-    relaxed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    relaxed: Mapping[str, Table] = field(default_factory=dict)
     """For each constraint, the trials that would be on the front or better if it alone were dropped: the best for each objective."""
     complete: bool = True
     """False where the run is so large that the sample, the relaxations and the nearest misses come from a part of it."""
@@ -75,7 +76,7 @@ def read_run(path: str | Path) -> Record:
     for part in parts:
         tally.add(part.tally)
     dataset = ds.dataset([str(part.path) for part in parts], format="parquet")
-    front = run.front() if (path / FRONT).is_file() else dataset.schema.empty_table().to_pandas()
+    front = Table.of(pq.read_table(path / FRONT) if (path / FRONT).is_file() else dataset.schema.empty_table())
     found = _Scan(study, dataset, set(front["trial"].tolist()))
     return Record(
         path, study, run.info, _columns(dataset.schema, study), front, found.others(), found.nearest_misses(tally.reasons),
@@ -105,9 +106,9 @@ class _Scan:
         goals = [n for goal in (*study.objectives,) for n in goal.expression.takes]
         wanted = (*OWN_COLUMNS, *study.space.names, *goals, *_shown(dataset.schema.names))
         self._columns = [n for n in dict.fromkeys(wanted) if n in dataset.schema.names]
-        self._kept: list[pd.DataFrame] = []
-        self._least: dict[str, pd.DataFrame] = {}
-        self._better: dict[str, list[pd.DataFrame]] = {}
+        self._kept: list[Table] = []
+        self._least: dict[str, Table] = {}
+        self._better: dict[str, list[Table]] = {}
         stride = max(1, min(self.rows, MOST_ROWS_READ) // OTHERS_KEPT)
         offset = 0
         for table in self._read(dataset):
@@ -126,7 +127,7 @@ class _Scan:
         first = -offset % stride
         rows = pa.array(range(first, batch.num_rows, stride), pa.int64())
         if len(rows):
-            self._kept.append(batch.take(rows).to_pandas())
+            self._kept.append(Table.of(batch.take(rows)))
         single = batch.filter(pc.invert(batch.column("feasible")))
         if not single.num_rows:
             return
@@ -142,46 +143,41 @@ class _Scan:
     def _note_least(self, text: str, same: pa.RecordBatch) -> None:
         violation = same.column("violation").to_numpy(zero_copy_only=False)
         row = int(np.argmin(np.where(np.isnan(violation), np.inf, violation)))
-        found = same.slice(row, 1).to_pandas()
+        found = Table.of(same.slice(row, 1))
         for code in text.split(","):
             held = self._least.get(code)
-            if held is None or found["violation"].iloc[0] < held["violation"].iloc[0]:
+            if held is None or found["violation"][0] < held["violation"][0]:
                 self._least[code] = found
 
     def _note_better(self, code: str, same: pa.RecordBatch) -> None:
-        frame = same.to_pandas()
+        frame = Table.of(same)
         rows = {int(np.nanargmin(v)) for goal in self.study.objectives if np.isfinite(v := less(goal, frame)).any()}
-        self._better.setdefault(code, []).append(frame.iloc[sorted(rows)])
+        self._better.setdefault(code, []).append(frame.take(sorted(rows)))
 
-    def others(self) -> pd.DataFrame:
+    def others(self) -> Table:
         """The sample, without what is on the front."""
-        if not self._kept:
-            return pd.DataFrame({"trial": [], "feasible": []})
-        frame = pd.concat(self._kept, ignore_index=True)
-        return frame[~frame["trial"].isin(self.front)].reset_index(drop=True)
+        found = Table.joined(self._kept)
+        return found.take(~np.isin(found["trial"], list(self.front))) if len(found) else found
 
-    def nearest_misses(self, reasons: Counter[str]) -> pd.DataFrame:
-        """One row for each code, in the order of their number."""
-        rows = [self._least[code].assign(code=code) for code, _ in reasons.most_common() if code in self._least]
-        return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame({"trial": [], "code": []})
+    def nearest_misses(self, reasons: Counter[str]) -> dict[str, dict[str, Any]]:
+        """For each code the trial that misses least, the most frequent code first."""
+        return {code: self._least[code].row(0) for code, _ in reasons.most_common() if code in self._least}
 
-    def relaxed(self) -> dict[str, pd.DataFrame]:
+    def relaxed(self) -> dict[str, Table]:
         """For each constraint, the trials that it alone forbids and that are best in some objective."""
-        if not self.complete:
-            return {}
-        return {code: pd.concat(frames, ignore_index=True) for code, frames in self._better.items()}
+        return {code: Table.joined(tables) for code, tables in self._better.items()}
 
 
-def less(goal: Any, frame: pd.DataFrame) -> np.ndarray:
+def less(goal: Any, frame: Table) -> np.ndarray:
     """An objective over a frame of trials, its sign turned so that less is better."""
-    columns = {name: frame[name].to_numpy() for name in goal.expression.takes}
+    columns = {name: frame[name] for name in goal.expression.takes}
     with np.errstate(all="ignore"):
         return np.asarray(goal.minimised(columns), dtype=np.float64)
 
 
-def value(goal: Any, frame: pd.DataFrame) -> np.ndarray:
+def value(goal: Any, frame: Table) -> np.ndarray:
     """An objective over a frame of trials, in its own unit."""
-    columns = {name: frame[name].to_numpy() for name in goal.expression.takes}
+    columns = {name: frame[name] for name in goal.expression.takes}
     with np.errstate(all="ignore"):
         return np.asarray(goal.expression(columns), dtype=np.float64)
 

@@ -14,11 +14,11 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // ---- figures in words: as planner/figures.py writes them -------------------------------------------------------
-function number(v) {
+function number(v, whole) {
   if (v === 0) return "0";
   const digits = Math.floor(Math.log10(Math.abs(v)) + 1e-12);
   if (digits < -4 || digits >= 12) return v.toExponential(2);
-  if (Number.isInteger(v)) return v.toLocaleString("en-US");
+  if (whole && Number.isInteger(v)) return v.toLocaleString("en-US");
   const places = Math.max(0, 2 - digits);
   return v.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
 }
@@ -26,9 +26,10 @@ function say(v, c, unit = true) {
   if (v === null || v === undefined) return "–";
   if (typeof v === "boolean") return v ? "yes" : "no";
   if (typeof v === "string") return v;
-  const n = (v < 0 ? "−" : "") + c.before + number(Math.abs(v) / c.factor);
+  const n = (v < 0 ? "−" : "") + c.before + number(Math.abs(v) / c.factor, c.whole);
   return unit && c.after ? n + (c.after[0] === "/" ? "" : " ") + c.after : n;
 }
+const tickText = (v, c) => c.before + Number((v / c.factor).toPrecision(4)).toLocaleString("en-US", { maximumSignificantDigits: 4 });
 const unitOf = (c) => (c.before + " " + c.after).trim();
 const axisTitle = (c, brief) => title(c.name) + (unitOf(c) ? ` (${unitOf(c)})` : "") + (brief || c.maximized === null ? "" : c.maximized ? ", more is better" : ", less is better");
 
@@ -53,7 +54,7 @@ function scale(c, lists, from, to, log) {
   const pad = (b - a) * 0.05; a -= pad; b += pad;
   if (!wantsLog && positive && low < (high - low) * 0.6) a = Math.max(Math.min(a, low), 0);
   const place = (v) => (typeof v === "number" ? from + ((f(v) - a) / (b - a)) * (to - from) : undefined);
-  const ticks = (wantsLog ? logTicks(Math.exp(a), Math.exp(b), c) : niceTicks(a, b, c)).map((v) => [place(v), say(v, c, false)]);
+  const ticks = (wantsLog ? logTicks(Math.exp(a), Math.exp(b), c) : niceTicks(a, b, c)).map((v) => [place(v), tickText(v, c)]);
   return { place, ticks, log: wantsLog, canLog: positive && high > low, word: false };
 }
 function niceTicks(a, b, c) {
