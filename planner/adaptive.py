@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def _recall(session: Session) -> Rows | None:
 def _unbroken(session: Session) -> list[Part]:
     """The parts up to the first gap; what lies behind it is set aside, and will come out the same again."""
     kept: list[Part] = []
-    behind = {}
+    behind: dict[Path, str] = {}
     for part in session.known:
         if not behind and part.start == (kept[-1].stop if kept else 0):
             kept.append(part)

@@ -42,7 +42,11 @@ class TrialColumns:
             fields.append(_field(name, kind, column.unit, column.description, column.made_by))
         fields += [self._own(name) for name in ("feasible", "reasons", "violation", "state")]
         data = {k: v for k, v in self.study.data.items() if k != "versions"}
-        about = {"study": json.dumps(data, default=str), "versions": json.dumps(versions()), "units": json.dumps(self._units())}
+        about = {
+            "study": json.dumps(data, default=str),
+            "versions": json.dumps(versions()),
+            "units": json.dumps(self._units()),
+        }
         return pa.schema(fields, metadata=about)
 
     def _units(self) -> dict[str, str]:
@@ -58,7 +62,7 @@ class TrialColumns:
     def _parameter_type(self, name: str) -> Any:
         parameter = next(p for p in self.study.space.parameters if p.name == name)
         kind = parameter.label(np.zeros(1) if parameter.labels is None else np.zeros(1, dtype=int)).dtype
-        return np.dtype("U") if kind == object else kind
+        return np.dtype("U") if kind.kind == "O" else kind
 
     def buffers(self, rows: int) -> dict[str, np.ndarray]:
         """Empty room for so many trials: words as codes, everything else as it is kept."""
@@ -83,7 +87,9 @@ class TrialColumns:
         buffers["signals"][at : at + size].reshape(shape)[...] = rows.signals
         buffers["violation"][at : at + size].reshape(shape)[...] = rows.violation
 
-    def table(self, buffers: Mapping[str, np.ndarray], rows: int, metadata: Mapping[str, Any] | None = None) -> pa.Table:
+    def table(
+        self, buffers: Mapping[str, np.ndarray], rows: int, metadata: Mapping[str, Any] | None = None
+    ) -> pa.Table:
         """The first rows of the buffers as an Arrow table with units and meanings."""
         made: list[pa.Array] = [pa.array(buffers["trial"][:rows])]
         for p in self.study.space.parameters:

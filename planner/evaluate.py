@@ -25,7 +25,7 @@ class Rows:
     batch: Batch
     metrics: Mapping[str, Array]
     signals: Array
-    """A bit for each reason of the chain, each constraint that fails and each objective without a value; 0 is feasible."""
+    """A bit for each reason, each constraint that fails and each objective without a value; 0 is feasible."""
     violation: Array
     violations: tuple[Array, ...]
     """First whether the chain can be (how many reasons there are), then each constraint."""
@@ -64,11 +64,15 @@ def signals_of(study: Study) -> Signals:
     """
     reasons = tuple(r.code for r in all_reasons())
     made = Signals(
-        reasons, tuple(c.code for c in study.constraints), tuple(f"no_value:{o.expression.text}" for o in study.objectives)
+        reasons,
+        tuple(c.code for c in study.constraints),
+        tuple(f"no_value:{o.expression.text}" for o in study.objectives),
     )
     if len(made.codes) > SIGNAL_BITS:
         room = SIGNAL_BITS - len(reasons) - len(study.objectives)
-        raise InvalidInput([Complaint("constraints", f"there are {len(study.constraints)}; at most {room} are possible here")])
+        raise InvalidInput(
+            [Complaint("constraints", f"there are {len(study.constraints)}; at most {room} are possible here")]
+        )
     return made
 
 

@@ -15,21 +15,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from planner.dimensions import COUNTS, Dimension, base_unit, is_unit, measured
 from solvers.columns import Array, Column
 from solvers.complaints import near
 
-Dimension = tuple[tuple[str, float], ...]
 Evaluated = Callable[[Mapping[str, Array]], Array]
 
 MOST_CHARACTERS = 500
 MOST_NESTING = 32
-COUNTS = ("[token]", "[sample]", "[parameter]")
 
 
 class ExpressionError(ValueError):
     """The text cannot be read, names something unknown, or mixes dimensions."""
+
+
+class DimensionError(ExpressionError):
+    """What was read does not fit together."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,9 @@ class Parser:
         if sign != "-":
             return inner
         evaluate = inner.evaluate
-        return Expression(f"-{inner.text}", _base(inner), inner.dimension, inner.takes, lambda columns: -evaluate(columns))
+        return Expression(
+            f"-{inner.text}", _base(inner), inner.dimension, inner.takes, lambda columns: -evaluate(columns)
+        )
 
     def atom(self) -> Expression:
         """A number with its unit, a column, or a sum in parentheses."""
@@ -209,9 +213,13 @@ class Parser:
     def _unit_follows(self) -> bool:
         """True where `/ unit` comes next, and the name is not a column's."""
         following = self.tokens[self.at : self.at + 2]
-        if [t[0] for t in following] != ["sign", "name"] or following[0][1] != "/" or following[1][1] in self.names.columns:
+        if (
+            [t[0] for t in following] != ["sign", "name"]
+            or following[0][1] != "/"
+            or following[1][1] in self.names.columns
+        ):
             return False
-        return _is_unit(following[1][1])
+        return is_unit(following[1][1])
 
     def _name(self, token: str) -> Expression:
         column = self.names.column(token)
@@ -219,7 +227,9 @@ class Parser:
             raise ExpressionError(f"{column.name} is {_SORTS[column.unit]}, not a number; only == compares it")
         factor, dimension = measured(column.unit)
         name = column.name
-        evaluate: Evaluated = (lambda columns: columns[name]) if factor == 1.0 else (lambda columns: columns[name] * factor)
+        evaluate: Evaluated = (
+            (lambda columns: columns[name]) if factor == 1.0 else (lambda columns: columns[name] * factor)
+        )
         return Expression(token, column.unit, dimension, (name,), evaluate, column)
 
 
@@ -230,7 +240,9 @@ def added(one: Expression, other: Expression, sign: str) -> Expression:
     """The sum or difference of two expressions of one dimension."""
     same_dimension(one, other, "added to" if sign == "+" else "subtracted from")
     a, b = one.evaluate, other.evaluate
-    evaluate: Evaluated = (lambda columns: a(columns) + b(columns)) if sign == "+" else (lambda columns: a(columns) - b(columns))
+    evaluate: Evaluated = (
+        (lambda columns: a(columns) + b(columns)) if sign == "+" else (lambda columns: a(columns) - b(columns))
+    )
     return Expression(f"{one.text} {sign} {other.text}", _base(one), one.dimension, _both(one, other), evaluate)
 
 
@@ -242,7 +254,9 @@ def multiplied(one: Expression, other: Expression, sign: str) -> Expression:
     for name, exponent in other.dimension:
         powers[name] = powers.get(name, 0.0) + power * exponent
     dimension = tuple(sorted((n, e) for n, e in powers.items() if e))
-    evaluate: Evaluated = (lambda columns: a(columns) * b(columns)) if sign == "*" else (lambda columns: a(columns) / b(columns))
+    evaluate: Evaluated = (
+        (lambda columns: a(columns) * b(columns)) if sign == "*" else (lambda columns: a(columns) / b(columns))
+    )
     return Expression(f"{one.text} {sign} {other.text}", base_unit(dimension), dimension, _both(one, other), evaluate)
 
 
@@ -257,7 +271,7 @@ def same_dimension(one: Expression, other: Expression, verb: str) -> None:
     first, second = _counted(one.dimension), _counted(other.dimension)
     if first[0] == second[0] and not (first[1] and second[1]):
         return
-    raise ExpressionError(f"{other.text} ({_in_words(other)}) cannot be {verb} {one.text} ({_in_words(one)})")
+    raise DimensionError(f"{other.text} ({_in_words(other)}) cannot be {verb} {one.text} ({_in_words(one)})")
 
 
 def _in_words(expression: Expression) -> str:
@@ -275,37 +289,3 @@ def _both(one: Expression, other: Expression) -> tuple[str, ...]:
 
 def _base(expression: Expression) -> str:
     return base_unit(expression.dimension)
-
-
-def measured(unit: str) -> tuple[float, Dimension]:
-    """A unit's factor to SI base units, and its dimension. Raises a ValueError for what is no unit."""
-    from solvers.units import factor
-    from solvers.units import unit as pint_unit
-
-    held = factor(unit)
-    dimension: Any = pint_unit(unit).dimensionality
-    return held, tuple(sorted((str(n), float(e)) for n, e in dimension.items()))
-
-
-def _is_unit(name: str) -> bool:
-    try:
-        measured(name)
-    except ValueError:
-        return False
-    return True
-
-
-_SYMBOLS = {"[time]": "s", "[information]": "byte", "[work]": "FLOP", "[token]": "token", "[sample]": "sample",
-            "[parameter]": "parameter", "[currency]": "USD", "[length]": "m", "[mass]": "kg"}  # fmt: skip
-_NAMED = {"kg*m*m/s/s": "J", "kg*m*m/s/s/s": "W"}
-
-
-def base_unit(dimension: Dimension) -> str:
-    """The SI base unit of a dimension, as text (`token/s`)."""
-    above, below = "", ""
-    for name, exponent in sorted(dimension, key=lambda d: (_SYMBOLS.get(d[0], d[0]) == "s", d[0] != "[mass]")):
-        symbol = _SYMBOLS.get(name, name.strip("[]"))
-        above += f"*{symbol}" * round(max(exponent, 0))
-        below += f"/{symbol}" * round(max(-exponent, 0))
-    text = f"{above[1:] or '1'}{below}" if above or below else ""
-    return _NAMED.get(text, text)

@@ -85,7 +85,8 @@ def _same_study(path: Path, study: Study) -> None:
     differing = sorted(_differences(ours, theirs))
     if differing:
         raise RunRefused(
-            f"{path} answers another study: {', '.join(differing)} differ. Run it under another --out; its trials stay as they are"
+            f"{path} answers another study: {', '.join(differing)} differ. Run it under another --out; its trials stay "
+            f"as they are"
         )
 
 

@@ -168,7 +168,9 @@ def table_goals(frame: pd.DataFrame, objectives: Iterable[Any]) -> list[Any]:
         except ExpressionError as problem:
             complaints.append(Complaint(str(given), str(problem)))
     if not made and not complaints:
-        complaints.append(Complaint("objectives", "none is given; write, for instance, 'maximize: effective_throughput'"))
+        complaints.append(
+            Complaint("objectives", "none is given; write, for instance, 'maximize: effective_throughput'")
+        )
     if complaints:
         raise InvalidInput(complaints)
     return made

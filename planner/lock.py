@@ -22,7 +22,9 @@ class Lock:
             self.file.seek(0)
             holder = self.file.read().strip() or "unknown"
             self.file.close()
-            raise RunRefused(f"{folder} is in use by another process ({holder}); wait for it, or choose another --out") from None
+            raise RunRefused(
+                f"{folder} is in use by another process ({holder}); wait for it, or choose another --out"
+            ) from None
         self.file.truncate(0)
         self.file.write(str(os.getpid()))
         self.file.flush()

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 import optuna
 import pyarrow as pa
 import pyarrow.parquet as pq
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution, distribution_to_json
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+    distribution_to_json,
+)
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
@@ -101,7 +107,7 @@ def study_name(study: Study) -> str:
     return f"{study.name}-{study.digest}-{study.catalog.digest()}"
 
 
-def directions(study: Study) -> list[str]:
+def directions(study: Study) -> list[Any]:
     """Optuna's directions, as the study states its objectives."""
     return [o.direction for o in study.objectives]
 

@@ -1,4 +1,4 @@
-"""What people write for a parameter: choices such as `[1, 2, 4]`, or a range such as `{low: 1, high: 16, powers_of: 2}`."""
+"""What people write for a parameter: choices (`[1, 2, 4]`), or a range (`{low: 1, high: 16, powers_of: 2}`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def choices(name: str, given: list[Any], read: Callable[[Any], tuple[Any, Any]])
     """
     if not given:
         raise ParameterError("has no choices")
-    labels, held, seen = [], [], {}
+    labels, held = [], []
+    seen: dict[Any, int] = {}
     for place, value in enumerate(given):
         if isinstance(value, (list, dict)):
             raise ParameterError(f"{value!r} is no choice; a number, a name or true and false are", (place,))
@@ -47,14 +48,18 @@ def choices(name: str, given: list[Any], read: Callable[[Any], tuple[Any, Any]])
         except ValueError as problem:
             raise ParameterError(str(problem), (place,)) from problem
         if code in seen:
-            raise ParameterError(f"{value!r} stands twice (as {given[seen[code]]!r} before): each choice once", (place,))
+            raise ParameterError(
+                f"{value!r} stands twice (as {given[seen[code]]!r} before): each choice once", (place,)
+            )
         seen[code] = place
         labels.append(label)
         held.append(code)
     return Parameter(name, tuple(labels), np.array(held))
 
 
-def span(name: str, given: Mapping[str, Any], read: Callable[[Any], float], integer: bool, step_of: Callable[[Any], float]) -> Parameter:
+def span(
+    name: str, given: Mapping[str, Any], read: Callable[[Any], float], integer: bool, step_of: Callable[[Any], float]
+) -> Parameter:
     """A parameter between two ends.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,7 +41,7 @@ class Session:
     begun: float
     callback: Callable[[Progress], None] | None = None
     tally: Tally = field(default_factory=Tally)
-    timings: Counter[str] = field(default_factory=Counter)
+    timings: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     distinct: int | None = None
     known: list[Part] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -88,7 +88,8 @@ class Run:
         return journal_study(self.path) or memory_study(self)
 
     def __repr__(self) -> str:
-        return f"Run({str(self.path)!r}: {self.info['state']}, {self.info['trials']} trials, {self.info['feasible']} feasible)"
+        info = self.info
+        return f"Run({str(self.path)!r}: {info['state']}, {info['trials']} trials, {info['feasible']} feasible)"
 
 
 def load_run(path: str | Path) -> Run:

@@ -10,7 +10,18 @@ from planner import yamltext
 from solvers.complaints import Complaint, InvalidInput
 
 Path = tuple[Any, ...]
-SECTIONS = ("title", "question", "solvers", "fixed", "space", "objectives", "constraints", "search", "catalog", "versions")
+SECTIONS = (
+    "title",
+    "question",
+    "solvers",
+    "fixed",
+    "space",
+    "objectives",
+    "constraints",
+    "search",
+    "catalog",
+    "versions",
+)
 
 
 def changed(data: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[Path, str]]:

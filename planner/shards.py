@@ -77,8 +77,11 @@ def evaluate_cells(evaluator: Evaluator, cells: np.ndarray) -> Rows:
 class Worker:
     """Does one shard after another; its front lives on, so that later shards are compared with earlier ones."""
 
-    def __init__(self, study: Study, folder: Path, front: Front | None = None, parts: tuple[Any, Any] | None = None) -> None:
-        self.evaluator, columns = parts or (Evaluator(study), TrialColumns(study))
+    def __init__(
+        self, study: Study, folder: Path, front: Front | None = None, parts: tuple[Any, Any] | None = None
+    ) -> None:
+        evaluator, columns = parts or (Evaluator(study), TrialColumns(study))
+        self.evaluator: Evaluator = evaluator
         self.front = front or Front(len(study.objectives))
         self.study = study
         self.keeper = Keeper(columns, folder, self.front, study.digest, all_rows=study.search.keep == "all")
@@ -154,13 +157,17 @@ def _spread(session: Session, shards: list[Shard], workers: int, dask: str | Non
     """Evaluate and write in other processes."""
     data, folder = session.study.data, session.folder.trials.absolute()
     with session.timed("evaluate"):
-        for part, points in _dask(data, folder, shards, dask) if dask is not None else _pool(data, folder, shards, workers):
+        for part, points in (
+            _dask(data, folder, shards, dask) if dask is not None else _pool(data, folder, shards, workers)
+        ):
             session.keep(part)
             session.front.add(points, np.array(part.front, dtype=np.int64))
             session.tell(session.tally.rows, wanted, session.tally.feasible)
 
 
-def _pool(data: Mapping[str, Any], folder: Path, shards: list[Shard], workers: int) -> Iterator[tuple[Part, np.ndarray]]:
+def _pool(
+    data: Mapping[str, Any], folder: Path, shards: list[Shard], workers: int
+) -> Iterator[tuple[Part, np.ndarray]]:
     from concurrent.futures import as_completed
 
     workers = min(workers, len(shards))
@@ -174,7 +181,9 @@ def _pool(data: Mapping[str, Any], folder: Path, shards: list[Shard], workers: i
             raise
 
 
-def _dask(data: Mapping[str, Any], folder: Path, shards: list[Shard], address: str) -> Iterator[tuple[Part, np.ndarray]]:
+def _dask(
+    data: Mapping[str, Any], folder: Path, shards: list[Shard], address: str
+) -> Iterator[tuple[Part, np.ndarray]]:
     from solvers.complaints import Complaint, InvalidInput
 
     try:

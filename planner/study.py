@@ -71,7 +71,9 @@ def deciding(data: Mapping[str, Any]) -> dict[str, Any]:
     return made | {"search": {k: v for k, v in data["search"].items() if k != "trials"}}
 
 
-def load_study(source: Any, settings: Mapping[str, Any] | Iterable[str] = (), *, solvers: Mapping[str, Any] | None = None) -> Study:
+def load_study(
+    source: Any, settings: Mapping[str, Any] | Iterable[str] = (), *, solvers: Mapping[str, Any] | None = None
+) -> Study:
     """A study from a YAML file, the name of a shipped one, or a mapping with the same keys.
 
     Args:
@@ -95,7 +97,8 @@ def load_study(source: Any, settings: Mapping[str, Any] | Iterable[str] = (), *,
             name = path.absolute().parent.name
     if not isinstance(settings, Mapping):
         settings = read_settings(settings)
-    data, set_places = text.data, {}
+    data: Any = text.data
+    set_places: dict[tuple[Any, ...], str] = {}
     if settings and isinstance(data, dict):
         data, set_places = changed(data, settings)
 

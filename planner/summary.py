@@ -93,7 +93,11 @@ def wanted_trials(session: Session) -> int:
 def _outcome(session: Session, table: pa.Table, points: np.ndarray) -> dict[str, Any]:
     study, tally = session.study, session.tally
     size = study.space.size
-    made: dict[str, Any] = {"front": table.num_rows, "space": size, "exhausted": size is not None and session.distinct == size}
+    made: dict[str, Any] = {
+        "front": table.num_rows,
+        "space": size,
+        "exhausted": size is not None and session.distinct == size,
+    }
     if not table.num_rows:
         return made | {"nearest_miss": _nearest(session)} if tally.nearest is not None else made
     trials = table.column("trial").to_numpy()

@@ -59,7 +59,13 @@ class Draft:
         Raises:
             OSError: the disk is full or the folder cannot be written; nothing half-written stays visible.
         """
-        about = {"study": self.digest, "start": self.start, "stop": self.stop, "tally": self.tally.data(), "front": self.front}
+        about = {
+            "study": self.digest,
+            "start": self.start,
+            "stop": self.stop,
+            "tally": self.tally.data(),
+            "front": self.front,
+        }
         table = self.columns.table(self.buffers, self.rows, {KEY.decode(): about})
         path = self.folder / f"part-{self.start:015d}-{self.stop:015d}.parquet"
         write_whole(table, path)
@@ -69,12 +75,14 @@ class Draft:
 def write_whole(table: pa.Table, path: Path) -> None:
     """Write a Parquet file so that it appears whole or not at all, and survives the process and the machine."""
     aside = path.with_name(f".{path.name}.tmp")
-    floats = [f.name for f in table.schema if pa.types.is_floating(f.type)]
-    others = [f.name for f in table.schema if not pa.types.is_floating(f.type) and f.name != "trial"]
+    kinds = {f.name: f.type for f in table.schema if f.name != "trial"}
+    floats = [name for name, kind in kinds.items() if pa.types.is_floating(kind)]
+    encodings = {"trial": "DELTA_BINARY_PACKED", **dict.fromkeys(floats, "BYTE_STREAM_SPLIT")}
+    others = [name for name in kinds if name not in floats]
     try:
         with aside.open("wb") as file:
             pq.write_table(
-                table, file, compression="zstd", compression_level=3, use_dictionary=others, use_byte_stream_split=floats,
+                table, file, compression="zstd", compression_level=1, use_dictionary=others, column_encoding=encodings,
                 row_group_size=1 << 20,
             )  # fmt: skip
             file.flush()
@@ -88,7 +96,9 @@ def write_whole(table: pa.Table, path: Path) -> None:
 class Keeper:
     """Gathers evaluated batches into parts."""
 
-    def __init__(self, columns: TrialColumns, folder: Path, front: Front, digest: str, *, all_rows: bool = True) -> None:
+    def __init__(
+        self, columns: TrialColumns, folder: Path, front: Front, digest: str, *, all_rows: bool = True
+    ) -> None:
         self.columns, self.folder, self.front, self.digest, self.all_rows = columns, folder, front, digest, all_rows
         self._begin(0)
 

@@ -95,7 +95,7 @@ def _refuse_depth(text: str, name: str) -> None:
         depth = depth + 1 if found[0] in "[{" else max(depth - 1, 0)
         if depth > 4 * MOST_DEPTH:
             raise InvalidInput([Complaint("", "is nested too deeply", _at(text, found.start(), name))])
-    dashes = re.search(r"(?:[-?:] ){%d}" % (4 * MOST_DEPTH), text)
+    dashes = re.search(rf"(?:[-?:] ){{{4 * MOST_DEPTH}}}", text)
     if dashes:
         raise InvalidInput([Complaint("", "is nested too deeply", _at(text, dashes.start(), name))])
 
@@ -126,7 +126,7 @@ class _Reader:
         kind = type(event).__name__
         if kind == "AliasEvent" or getattr(event, "anchor", None) is not None:
             self._stop("anchors and aliases are not used in studies; write the value out", event)
-        if getattr(event, "tag", None) is not None and kind != "ScalarEvent" or self._tagged(event):
+        if (getattr(event, "tag", None) is not None and kind != "ScalarEvent") or self._tagged(event):
             self._stop("tags are not used in studies: a study is plain data", event)
         if len(path) > MOST_DEPTH:
             self._stop("is nested too deeply", event)

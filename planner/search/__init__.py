@@ -71,7 +71,7 @@ SEARCHES = {
 
 
 def chosen_method(method: str, space: Space, objectives: int, trials: int | None) -> str:
-    """What `auto` means for a space: the grid where it is small enough, a sampler by the number of objectives elsewhere."""
+    """What `auto` means for a space: the grid where it is small enough, elsewhere a sampler by the objectives."""
     if method != "auto":
         return method
     size = space.size

@@ -20,7 +20,7 @@ SLAB_ROWS = 49_152
 
 @dataclass(frozen=True)
 class Cut:
-    """How a grid is cut into slabs: axes before `axis` are fixed in each, `axis` is cut into pieces, later ones are whole."""
+    """How a grid is cut into slabs: axes before `axis` are fixed, `axis` is cut into pieces, later ones are whole."""
 
     shape: tuple[int, ...]
     axis: int
@@ -78,7 +78,7 @@ class Grid:
     def _mesh(self, slab: int) -> Batch:
         made, shape = {}, []
         axes, start = len(self.cut.shape), self.cut.start(slab)
-        fixed = np.unravel_index(start, self.cut.shape)
+        fixed = [int(i) for i in np.unravel_index(start, self.cut.shape)]
         for i, parameter in enumerate(self.space.parameters):
             if i < self.cut.axis:
                 levels = np.array([fixed[i]])

@@ -1,4 +1,4 @@
-"""Configurations drawn at random, independently; the draw of a batch depends on the seed and the batch's number alone."""
+"""Configurations drawn at random, independently: a batch's draw depends on the seed and its number alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ BATCH = 16_384
 class Random:
     """Uniform over levels; uniform, or uniform in the logarithm, over ranges."""
 
-    def __init__(self, space: Space, *, seed: int, trials: int, batch: int | None = None, known: Any = None, **_: Any) -> None:
+    def __init__(
+        self, space: Space, *, seed: int, trials: int, batch: int | None = None, known: Any = None, **_: Any
+    ) -> None:
         self.space, self.seed, self.trials = space, seed, trials
         self.known = known.size if known is not None else 0
         self.batch = batch or BATCH

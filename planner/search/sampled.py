@@ -84,7 +84,9 @@ class Sampled:
             self._repeat(first)
             if self.asked:
                 coordinates = {
-                    p.name: np.array([t.params[p.name] for t in self.asked], dtype=np.float64 if p.size is None else np.int64)
+                    p.name: np.array(
+                        [t.params[p.name] for t in self.asked], dtype=np.float64 if p.size is None else np.int64
+                    )
                     for p in self.space.parameters
                 }
                 yield Batch(first + size - len(self.asked), coordinates, (len(self.asked),))
@@ -196,10 +198,14 @@ def _check_gp(space: Space, trials: int) -> None:
         message = "gp needs PyTorch: pip install 'ml-capacity-planner[gp]', or take nsga2 or tpe"
         raise InvalidInput([Complaint("search.method", message)])
     if trials > GP_TRIALS:
-        warnings.warn(f"gp is meant for some {GP_TRIALS} trials; {trials} will take long. nsga2 or tpe are quicker", stacklevel=4)
+        warnings.warn(
+            f"gp is meant for some {GP_TRIALS} trials; {trials} will take long. nsga2 or tpe are quicker", stacklevel=4
+        )
     worded = [p.name for p in space.parameters if p.size is not None and not p.ordered]
     if worded:
-        warnings.warn(f"gp is meant for numeric axes; {', '.join(worded)} are words. nsga2 or tpe suit them", stacklevel=4)
+        warnings.warn(
+            f"gp is meant for numeric axes; {', '.join(worded)} are words. nsga2 or tpe suit them", stacklevel=4
+        )
 
 
 def make(space: Space, method: str, **options: Any) -> Sampled:
