@@ -101,6 +101,6 @@ LAYOUT_EXCEEDS_FLEET = reason(
 BATCH_NOT_DIVISIBLE = reason(
     "batch_not_divisible",
     "A global batch of {batch_size:.0f~P} is not a whole number of microbatches of {microbatch_size:.0f~P} on each of "
-    "{dp_size} data-parallel ranks.",
+    "{data_parallel_ranks} data-parallel ranks.",
     "Choose a batch_size that dp_size x microbatch_size divides.",
 )
