@@ -19,10 +19,11 @@ from planner.cli.printing import print_findings
 def command(run: Path, html: Path | None, as_json: bool, quiet: bool) -> int | None:
     """Print the summary of RUN, a run's folder, again."""
     from planner.report import read_report, write_report
-    from planner.report.document import document
 
     found = write_report(run, html) if html is not None else read_report(run)
     if as_json:
+        from planner.report.document import document
+
         echo_json(document(found.findings))
     elif not quiet:
         page = html if html is not None else run / "report.html"

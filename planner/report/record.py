@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from planner.folder import FRONT, TRIALS
-from planner.report.table import Table
+from planner.report.table import Table, indices
 from planner.run import load_run
 from planner.study import Study
 from planner.tally import Tally
@@ -75,11 +74,12 @@ def read_run(path: str | Path) -> Record:
     tally = Tally()
     for part in parts:
         tally.add(part.tally)
-    dataset = ds.dataset([str(part.path) for part in parts], format="parquet")
-    front = Table.of(pq.read_table(path / FRONT) if (path / FRONT).is_file() else dataset.schema.empty_table())
-    found = _Scan(study, dataset, set(front["trial"].tolist()))
+    files = [pq.ParquetFile(part.path) for part in parts]
+    schema = files[0].schema_arrow
+    front = Table.of(pq.ParquetFile(path / FRONT).read() if (path / FRONT).is_file() else schema.empty_table())
+    found = _Scan(study, files, set(front["trial"].tolist()))
     return Record(
-        path, study, run.info, _columns(dataset.schema, study), front, found.others(), found.nearest_misses(tally.reasons),
+        path, study, run.info, _columns(schema, study), front, found.others(), found.nearest_misses(tally.reasons),
         tally.rows, tally.feasible, dict(tally.reasons.most_common()), found.relaxed(), found.complete,
     )  # fmt: skip
 
@@ -99,49 +99,46 @@ def _columns(schema: pa.Schema, study: Study) -> dict[str, Column]:
 class _Scan:
     """One pass over the trials, some columns of them, in bounded memory."""
 
-    def __init__(self, study: Study, dataset: ds.Dataset, front: set[int]) -> None:
+    def __init__(self, study: Study, files: list[pq.ParquetFile], front: set[int]) -> None:
         self.study, self.front = study, front
-        self.rows = dataset.count_rows()
+        self.rows = sum(f.metadata.num_rows for f in files)
         self.complete = self.rows <= MOST_ROWS_READ
         goals = [n for goal in (*study.objectives,) for n in goal.expression.takes]
-        wanted = (*OWN_COLUMNS, *study.space.names, *goals, *_shown(dataset.schema.names))
-        self._columns = [n for n in dict.fromkeys(wanted) if n in dataset.schema.names]
+        wanted = (*OWN_COLUMNS, *study.space.names, *goals, *ALSO_SHOWN)
+        self._columns = [n for n in dict.fromkeys(wanted) if n in files[0].schema_arrow.names]
         self._kept: list[Table] = []
         self._least: dict[str, Table] = {}
         self._better: dict[str, list[Table]] = {}
         stride = max(1, min(self.rows, MOST_ROWS_READ) // OTHERS_KEPT)
         offset = 0
-        for table in self._read(dataset):
-            self._take(table, stride, offset)
-            offset += table.num_rows
+        for batch in self._read(files):
+            self._take(batch, stride, offset)
+            offset += batch.num_rows
 
-    def _read(self, dataset: ds.Dataset) -> Iterator[pa.RecordBatch]:
-        fragments = list(dataset.get_fragments())
+    def _read(self, files: list[pq.ParquetFile]) -> Iterator[pa.RecordBatch]:
         step = 1 if self.complete else -(-self.rows // MOST_ROWS_READ)
-        for fragment in fragments[::step] or fragments[:1]:
-            yield from fragment.to_batches(columns=self._columns, schema=dataset.schema)
+        for file in files[::step]:
+            yield from file.iter_batches(batch_size=131_072, columns=self._columns)
 
     def _take(self, batch: pa.RecordBatch, stride: int, offset: int) -> None:
         if not batch.num_rows:
             return
         first = -offset % stride
-        rows = pa.array(range(first, batch.num_rows, stride), pa.int64())
-        if len(rows):
-            self._kept.append(Table.of(batch.take(rows)))
+        if first < batch.num_rows:
+            self._kept.append(Table.of(batch.take(indices(np.arange(first, batch.num_rows, stride)))))
         single = batch.filter(pc.invert(batch.column("feasible")))
         if not single.num_rows:
             return
-        texts = single.column("reasons")
-        for text in pc.unique(texts).to_pylist():
-            if text is None:
-                continue
-            same = single.filter(pc.equal(texts, text))
+        texts = single.column("reasons").dictionary_encode()
+        codes = Table.of(pa.RecordBatch.from_arrays([texts.indices], ["code"]))["code"]
+        for code, text in enumerate(texts.dictionary.to_pylist()):
+            same = single.take(indices(np.flatnonzero(codes == code)))
             self._note_least(text, same)
             if text.startswith("constraint:") and "," not in text:
                 self._note_better(text, same)
 
     def _note_least(self, text: str, same: pa.RecordBatch) -> None:
-        violation = same.column("violation").to_numpy(zero_copy_only=False)
+        violation = Table.of(same.select(["violation"]))["violation"]
         row = int(np.argmin(np.where(np.isnan(violation), np.inf, violation)))
         found = Table.of(same.slice(row, 1))
         for code in text.split(","):
@@ -180,10 +177,6 @@ def value(goal: Any, frame: Table) -> np.ndarray:
     columns = {name: frame[name] for name in goal.expression.takes}
     with np.errstate(all="ignore"):
         return np.asarray(goal.expression(columns), dtype=np.float64)
-
-
-def _shown(names: list[str]) -> list[str]:
-    return [n for n in ALSO_SHOWN if n in names]
 
 
 ALSO_SHOWN = (

@@ -22,9 +22,7 @@ class Table:
     @staticmethod
     def of(table: pa.Table | pa.RecordBatch) -> Table:
         """The columns of an Arrow table; numbers that are absent become NaN, words None."""
-        return Table({n: np.asarray(table.column(n).to_numpy(zero_copy_only=False)) for n in table.schema.names}
-                     if isinstance(table, pa.RecordBatch)
-                     else {n: np.asarray(table.column(n).to_numpy()) for n in table.schema.names})  # fmt: skip
+        return Table({name: _array(table.column(name)) for name in table.schema.names})
 
     @staticmethod
     def joined(tables: Iterable[Table]) -> Table:
@@ -54,3 +52,23 @@ class Table:
     def with_column(self, name: str, values: np.ndarray) -> Table:
         """The table with one column added or replaced."""
         return Table({**self.columns, name: values})
+
+
+def indices(rows: np.ndarray) -> pa.Array:
+    """Places of rows as Arrow takes them; `pa.array` would import pandas to ask whether it was given a series."""
+    held = np.ascontiguousarray(rows, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(held), [None, pa.py_buffer(held)])
+
+
+def _array(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """A column as NumPy has it, without Arrow's own way to objects, which imports pandas."""
+    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
+        made = np.empty(len(column), dtype=object)
+        made[:] = column.to_pylist()
+        return made.astype(bool) if pa.types.is_boolean(column.type) and not column.null_count else made
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    kind = np.dtype(column.type.to_pandas_dtype())
+    if column.null_count:
+        return np.array([np.nan if v is None else v for v in column.to_pylist()], dtype=np.float64)
+    buffers = [np.frombuffer(c.buffers()[1], kind, len(c), c.offset * kind.itemsize) for c in chunks if len(c)]
+    return np.concatenate(buffers) if buffers else np.empty(0, kind)
