@@ -34,6 +34,9 @@ CAUSAL_FLOPS = re.compile(r"maxtext|bridge|model-?zoo|megatron[- ]core|nemo(?! ?
 DDP = re.compile(r"nanotron|pytorch|lightning|torch", re.I)
 """Software that leaves the reduction of gradients to PyTorch, in buckets of 25 MiB."""
 
+BALANCED = re.compile(r"nanotron", re.I)
+"""Software that shares layers out by their cost, the vocabulary head included."""
+
 NEMO = re.compile(r"nemo|bridge", re.I)
 """Software whose performance recipes reduce gradients in 16 bit."""
 
@@ -120,7 +123,7 @@ class _Rows:
             ep_size=layout["ep_size"], v_stages=layout["v_stages"], zero_stage=zero, shard_size=shard,
             sequence_parallel=sequence_parallel.astype(bool), recompute=recompute, attention_kernel=kernel,
             gradient_precision=gradient, optimizer=np.where(sgd, OPTIMIZERS.index("sgd"), 0),
-            trained=np.where(lora, TRAINED.index("lora"), 0), lora_rank=self._ones(16.0), data_overlap=~old,
+            trained=np.where(lora, TRAINED.index("lora"), 0), lora_rank=self._ones(16.0), data_overlap=~old, balanced_stages=self.says(BALANCED),
             bucket_size=np.where(self.says(DDP), 25.0 * 2**20, np.nan),
             expert_imbalance=np.where(self.says(re.compile("drop|force|balanced", re.I)), 1.0, 1.1),
             efficiency=self._ones(np.nan), run_tokens=self._ones(np.nan), run_samples=self._ones(np.nan),
@@ -268,7 +271,7 @@ class _Rows:
 
 
 DEFAULT_PORTS = {
-    "volta": 12.5e9, "ampere": 25e9, "hopper": 50e9, "blackwell": 50e9, "ada": 12.5e9, "cdna": 50e9, "tpu": 6.25e9, "gaudi": 37.5e9,
+    "volta": 12.5e9, "ampere": 25e9, "hopper": 50e9, "blackwell": 50e9, "blackwell_ultra": 100e9, "ada": 12.5e9, "cdna": 50e9, "tpu": 6.25e9, "gaudi": 37.5e9,
 }  # fmt: skip
 """Network bandwidth of one accelerator's share, in byte/s, where a row says nothing: the reference nodes of the time."""
 

@@ -68,6 +68,7 @@ class DistributedPlan:
         "expert-parallel ranks, taken from the tensor-, context- and data-parallel ones", default=1, integer=True, minimum=1
     )
     v_stages: Count = parameter("model chunks on each pipeline stage (interleaving)", default=1, integer=True, minimum=1)
+    balanced_stages: Flag = parameter("the stage with the vocabulary head has fewer layers, as far as that evens out", default=False)
     zero_stage: Count = parameter(
         "what data-parallel ranks shard: 0 nothing, 1 optimizer, 2 gradients too, 3 weights too (FSDP)",
         default=0, integer=True, minimum=0, maximum=3,
@@ -189,7 +190,7 @@ class DistributedModel(Solver):
         times = step_times(
             model, device, constants, made, own, part, layer, head, comm, wires, plan.tp_size, plan.pp_size,
             plan.zero_stage, plan.recompute, plan.attention_kernel, gradient_bytes, shards, plan.data_overlap,
-            plan.bucket_size,
+            plan.bucket_size, plan.balanced_stages,
         )  # fmt: skip
         memory = training_memory(
             model, device, constants, made, own, part, plan.pp_size, plan.ep_size, plan.zero_stage, plan.recompute,

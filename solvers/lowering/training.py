@@ -13,7 +13,7 @@ from solvers.lowering.constants import constants
 
 GENERATIONS = {
     "volta": "volta", "turing": "volta", "ampere": "ampere", "ada": "ada", "hopper": "hopper", "blackwell 2": "ada",
-    "blackwell": "blackwell", "cdna": "cdna", "tpu": "tpu", "gaudi": "gaudi",
+    "blackwell ultra": "blackwell_ultra", "blackwell": "blackwell", "cdna": "cdna", "tpu": "tpu", "gaudi": "gaudi",
 }  # fmt: skip
 """Which calibrated generation stands for an architecture: the first of these words that its name begins with."""
 
@@ -62,7 +62,8 @@ def _width(precision: Any) -> str:
 
 def _constant(quantity: str, generation: str, width: str, values: Mapping[str, float]) -> float:
     """The most particular figure there is: of the generation and width, of the generation, of the width, of all."""
-    for end in (f"_{generation}_{width}", f"_{generation}", f"_{width}", ""):
+    line = (generation, generation.split("_")[0])
+    for end in (*(f"_{g}_{width}" for g in line), *(f"_{g}" for g in line), f"_{width}", ""):
         if quantity + end in values:
             return values[quantity + end]
     raise KeyError(f"training_constants.csv has no {quantity}")

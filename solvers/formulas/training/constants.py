@@ -29,6 +29,7 @@ class TrainingConstants:
     hidden_passes: Count = column("hidden-sized tensors that one block reads and writes forward outside its matrix products")
     inner_passes: Count = column("times that the inner activations of a block are read or written forward outside its matrix products")
     net_passes: Ratio = column("activation traffic of a net forward in training over that in inference (batch statistics)")
+    thin_intensity: Ratio = column("FLOP a byte at which a net's kernels (depthwise convolutions) reach half of the bandwidth that wide ones do")
     cast_bytes: Byte = column("bytes read and written to bring one activation into the precision of its matrix product")
     logit_bytes: Byte = column("bytes read and written for each logit in the loss, forward and backward")
     score_bytes: Byte = column("bytes read and written for each attention score forward where attention is not fused")

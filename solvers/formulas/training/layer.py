@@ -161,7 +161,9 @@ def net_times(model: Architecture, device: Device, constants: TrainingConstants,
     wide = device.activation_bytes / 2.0
     achieved = np.where(model.heads > 0, rate.gemm, rate.convolution)
     work = images * model.forward_flops / achieved
-    traffic = constants.net_passes * images * model.forward_traffic * wide / rate.bandwidth
+    intensity = model.forward_flops / np.maximum(model.forward_traffic, 1.0)
+    passes = constants.net_passes * (1.0 + constants.thin_intensity / np.maximum(intensity, 1.0))
+    traffic = passes * images * model.forward_traffic * wide / rate.bandwidth
     launch = NET_KERNELS * constants.launch_time
     forward = soft_maximum(work + traffic, launch)
     return LayerTimes(forward, soft_maximum(2.0 * (work + traffic), 1.5 * launch), 0.0 * work, work, 0.0 * work)

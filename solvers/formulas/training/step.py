@@ -93,7 +93,7 @@ def step_times(
     model: Architecture, device: Device, constants: TrainingConstants, made: Layout, own: Held, part: Shard,
     layer: LayerTimes, head: Second, comm: LayerComm, wires: Wires, tp_size: Count, pp_size: Count,
     zero_stage: Count, recompute: Choice, attention_kernel: Choice, gradient_bytes: Byte, data_shards: Count,
-    data_overlap: Flag, bucket_size: Byte,
+    data_overlap: Flag, bucket_size: Byte, balanced: Flag,
 ) -> StepTimes:  # fmt: skip
     """The whole step."""
     again = np.where(recompute == FULL, layer.forward, 0.0)
@@ -105,9 +105,13 @@ def step_times(
     layer_shown = layer_compute + comm.tensor + comm.context + comm.expert
 
     layers = np.maximum(model.layers, 1.0)
-    inner_stage = made.stage_layers * layer_shown
-    last_stage = made.last_layers * layer_shown + head
-    beat = np.maximum(inner_stage, last_stage)
+    head_layers = head / layer_shown
+    even = made.stage_layers * layer_shown, made.last_layers * layer_shown + head
+    inner_layers = np.ceil((layers + head_layers) / pp_size - 0.5)
+    last_layers = np.maximum(layers - (pp_size - 1.0) * inner_layers, 0.0)
+    fair = inner_layers * layer_shown, last_layers * layer_shown + head
+    even_beat = np.maximum(even[0], even[1])
+    beat = np.where(balanced, np.minimum(even_beat, np.maximum(fair[0], fair[1])), even_beat)
     whole = layers * layer_shown + head
 
     message = part.tokens / tp_size * model.hidden * device.activation_bytes
