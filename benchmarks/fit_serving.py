@@ -55,16 +55,18 @@ SERVERS = ("vLLM", "SGLang", "TensorRT-LLM")
 FREE = (
     *(Free(q, spread=0.3) for q in ("gemm_slowdown", "read_slowdown", "attention_slowdown", "expert_slowdown", "reduce_slowdown")),
     Free("prefill_slowdown", spread=0.3),
-    Free("kernel_time"), Free("prefill_kernel_time"),
+    Free("expert_prompt_slowdown", spread=0.5), Free("train_prompts", spread=0.5), Free("mixed_share", spread=0.3), Free("routing_independence", spread=0.4), Free("uneven_ranks", spread=1.0), Free("kernel_time"), Free("prefill_kernel_time"),
     Free("expert_kernels"), Free("latent_kernels"), Free("linear_kernels"),
     Free("step_time"), Free("sequence_time", spread=1.0),
-    Free("elementwise_tensors", spread=0.3),
+    Free("sort_time"), Free("sort_time", "static"), Free("elementwise_tensors", spread=0.3),
+    Free("expert_slowdown", "", "", "weight-only", spread=0.5), Free("expert_slowdown", "", "", "nvfp4", spread=0.3),
+    Free("read_slowdown", "", "", "nvfp4", spread=0.3), Free("gemm_slowdown", "", "", "nvfp4", spread=0.3),
     Free("interference", spread=0.3), Free("first_token_time", spread=1.0), Free("first_token_prefill", spread=0.3),
     Free("first_token_steps", spread=0.5), Free("burst_share", spread=0.3),
     *(Free(q, e, spread=s) for e in SERVERS for q, s in (
         ("kernel_time", 0.3), ("step_time", 0.5), ("sequence_time", 0.5), ("interference", 0.3),
         ("first_token_time", 0.7), ("first_token_prefill", 0.3), ("first_token_steps", 0.5), ("burst_share", 0.5),
-        ("prefill_slowdown", 0.2), ("expert_slowdown", 0.2),
+        ("prefill_slowdown", 0.2),
     )),
     *(Free(q, "static", spread=s) for q, s in (
         ("kernel_time", 0.7), ("step_time", 1.0), ("gemm_slowdown", 0.3), ("read_slowdown", 0.3), ("attention_slowdown", 0.5),
@@ -79,8 +81,9 @@ FREE = (
     *(Free(q, e, spread=s) for e in ("ExLlama", "TinyChat") for q, s in (("kernel_time", 0.3), ("prefill_slowdown", 0.5))),
     Free("convolution_slowdown", spread=0.5), Free("net_traffic", spread=0.5), Free("net_kernel_time", spread=1.0),
     *(Free(q, e, spread=s) for e in ("eager", "compiled") for q, s in (
-        ("convolution_slowdown", 0.5), ("net_kernel_time", 1.0), ("prefill_slowdown", 0.5), ("net_traffic", 0.5),
+        ("convolution_slowdown", 0.5), ("net_kernel_time", 1.0), ("net_traffic", 0.5),
     )),
+    Free("prefill_slowdown", "compiled", spread=0.5), Free("attention_slowdown", "compiled", spread=1.0),
     Free("convolution_slowdown", "PyTorch", spread=0.3), Free("net_kernel_time", "PyTorch", spread=0.5),
 )  # fmt: skip
 
@@ -176,7 +179,7 @@ def unfold(logs: np.ndarray, free: tuple[Free, ...], prior: dict[Key, float]) ->
         own = prior.get(item.key, prior[up] if up else math.nan)
         base = own if up is None else made[up] * (own / prior[up] if prior[up] else 1.0)
         value = base * math.exp(log)
-        made[item.key] = min(value, 1.0) if item.quantity in ("stage_overlap",) else max(value, 1.0) if item.quantity.endswith("_slowdown") and item.quantity in ("gemm_slowdown", "read_slowdown") else value
+        made[item.key] = min(value, 1.0) if item.quantity in ("stage_overlap", "mixed_share", "routing_independence") else value
     return made
 
 

@@ -18,7 +18,10 @@ from planner.validation.serving_rows import (
     engine_of,
     format_of,
     layout_of,
+    sorts_logits,
+    variation_of,
     prompts_of,
+    requests_of,
 )
 from solvers import SOLVERS
 from solvers.catalog import CatalogError
@@ -160,6 +163,9 @@ def plan_columns(rows: pd.DataFrame, entries: pd.DataFrame) -> dict[str, np.ndar
         "max_load": queued,
         "batching": np.where(static | local, 1, 0),
         "kv_precision": np.array([KV_FORMATS.index(f) for f in formats]),
+        "num_requests": np.where(queued, requests_of(rows), np.nan),
+        "length_variation": variation_of(rows),
+        "sampling": sorts_logits(rows).astype(int),
         "max_num_sequences": np.where(noted_batch(rows), clients, np.nan),
         "memory_utilization": np.where(static | local, 0.97, np.nan),
     }

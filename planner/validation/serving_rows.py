@@ -108,3 +108,38 @@ def layout_of(rows: pd.DataFrame, engines: pd.Series, experts: np.ndarray) -> di
     dp = np.where(experts, dp, 1.0)
     replicas = np.maximum(np.floor(gpus / (tp * pp * dp)), 1.0)
     return {"tp_size": tp, "pp_size": pp, "dp_size": dp, "ep_size": ep, "replicas": replicas}
+
+
+def sorts_logits(rows: pd.DataFrame) -> np.ndarray:
+    """True where the harness samples by top-p or top-k: said by the notes, or by the model's own generation settings.
+
+    The ML.ENERGY leaderboard serves with the settings a model ships (generation_config.json): Qwen3, Llama-3.x and
+    -4, Gemma-3 and DeepSeek ship top_p or top_k; gpt-oss and Nemotron ship neither.
+    """
+    notes = rows["notes"].fillna("").astype(str)
+    plain = rows["model"].fillna("").astype(str).str.contains("gpt-oss|nemotron", case=False)
+    return ((notes.str.contains("avg running batch") & ~plain) | notes.str.contains("top_p")).to_numpy()
+
+
+def variation_of(rows: pd.DataFrame) -> np.ndarray:
+    """Coefficient of variation of the lengths: of a benchmark that draws them uniformly from 0.8 to 1 of the stated one
+    (InferenceX), none where they are fixed, else that of people's requests.
+    """
+    source = rows["source"].fillna("").astype(str)
+    drawn = source.str.contains("db-dump|source_file=20|inferencex|inferencemax", case=False, regex=True)
+    fixed = source.str.contains("gap-analysis", regex=False)
+    return np.select([drawn, fixed], [0.064, 0.0], 0.5)
+
+
+RUNS = {
+    (128, 128): 30000, (128, 2048): 3000, (128, 4096): 1500, (500, 2000): 3000, (1000, 1000): 3000, (1000, 2000): 1500,
+    (1024, 2048): 1500, (2048, 128): 3000, (2048, 2048): 1500, (5000, 500): 1500, (20000, 2000): 1000,
+}  # fmt: skip
+"""Requests of a run of trtllm-bench by lengths of prompt and answer (TensorRT-LLM perf-overview, "Throughput")."""
+
+
+def requests_of(rows: pd.DataFrame) -> np.ndarray:
+    """Requests that a max-load run sends in all, where its documentation says so."""
+    bench = rows["notes"].fillna("").astype(str).str.contains("trtllm-bench")
+    pairs = zip(rows["input_tokens"].fillna(0), rows["output_tokens"].fillna(0), bench, strict=True)
+    return np.array([float(RUNS.get((int(i), int(o)), np.nan)) if b else np.nan for i, o, b in pairs])

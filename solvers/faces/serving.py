@@ -54,12 +54,17 @@ class ServingPlan:
     output_tokens: Token = parameter("tokens of an answer", default=256, minimum=1)
     length_variation: Ratio = parameter("coefficient of variation of the lengths of prompts and answers", default=0.5, minimum=0)
     prefix_hit_rate: Ratio = parameter("share of a prompt that a cached prefix answers", default=0.0, minimum=0, maximum=1)
+    num_requests: Count = parameter("requests of a run that ends (endless where not given)", optional=True, minimum=1)
     requests_per_client: Count = parameter("requests that each client of a closed loop sends", default=10, minimum=1)
     tp_size: Count = parameter("tensor-parallel ranks", default=1, integer=True, minimum=1)
     pp_size: Count = parameter("pipeline stages", default=1, integer=True, minimum=1)
     dp_size: Count = parameter("attention data-parallel ranks that share the experts", default=1, integer=True, minimum=1)
     ep_size: Count = parameter("ranks that divide the experts among them", default=1, integer=True, minimum=1)
     replicas: Count = parameter("independent copies", default=1, integer=True, minimum=1)
+    sampling: Choice = parameter(
+        "greedy (or temperature alone), or by top-p or top-k, which sorts the vocabulary", default="greedy",
+        choices=("greedy", "top_p"),
+    )  # fmt: skip
     kv_precision: Choice = parameter("format of the cache", default="bf16", choices=KV_FORMATS)
     memory_utilization: Ratio = parameter("share of the memory that the engine takes", optional=True, above=0, maximum=1)
     max_batched_tokens: Token = parameter("tokens of prompts that the engine passes at once", optional=True, minimum=1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.columns import Array, Byte, Sample, Token, given, otherwise
+from solvers.columns import Array, Byte, Flag, Sample, Token, given, otherwise
 from solvers.formulas.kernels import Kernels, point_to_point_time
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.memory import Ledger, cache_on_rank, largest_batch, ledger
@@ -21,6 +21,7 @@ from solvers.formulas.serving.steady_state import (
     open_loop,
     running_at_rate,
     static_batch,
+    with_end,
 )
 from solvers.formulas.serving.step import Layout, Step, decode_attention, forward_step, prompt_attention
 from solvers.formulas.transformer import cache_bytes_per_token, sequence_cache_bytes
@@ -31,6 +32,7 @@ KV_FORMATS = ("bf16", "fp16", "fp8", "int8", "fp4")
 KV_BYTES = np.array([2.0, 2.0, 1.0, 1.0, 0.5625])
 NORMAL_P95, NORMAL_P99 = 1.6449, 2.3263
 DEFAULT_PROMPT = 1024.0
+ENDLESS = 1e15
 
 
 @dataclass(frozen=True)
@@ -73,24 +75,26 @@ def at_efficiency(kernels: Kernels, engine: Engine, efficiency: Array) -> tuple[
 
 
 def decode_step(
-    model: Architecture, layout: Layout, running: Sample, queries: Token, context: Token, kv_bytes: Byte,
+    model: Architecture, layout: Layout, running: Sample, queries: Token, context: Token, kv_bytes: Byte, sorts: Flag,
     device: Device, kernels: Kernels, engine: Engine,
 ) -> Step:  # fmt: skip
     """One pass of `running` sequences of a replica, each with `queries` new tokens at a context.
 
     With a pipeline, as many microbatches as stages are under way: a token takes all layers at a stage's share of the
-    batch, and the hops between stages.
+    batch, and the hops between stages. Sampling by top-p or top-k sorts every sequence's logits, which costs more than
+    the rest of what a sequence adds.
     """
     share = np.maximum(running / layout.pp_size, 1.0)
     on_rank = np.maximum(share / layout.dp_size, 1.0)
     attention = decode_attention(model, layout, on_rank, queries, context, kv_bytes, device, kernels, engine)
     step = forward_step(
         model, layout, on_rank * layout.dp_size * queries, on_rank * layout.dp_size * queries, attention,
-        engine.kernel_time, 1.0, device, kernels, engine,
+        engine.kernel_time, 1.0, engine.expert_slowdown, device, kernels, engine,
     )  # fmt: skip
     size = on_rank * queries * model.hidden * device.activation_bytes
     hop = point_to_point_time(size, kernels, otherwise(device.link_bandwidth, device.memory_bandwidth))
-    host = engine.step_time + engine.sequence_time * on_rank
+    each = engine.sequence_time + sorts * (model.vocab * engine.sort_time)
+    host = engine.step_time + each * on_rank
     return dataclasses.replace(
         step, total=step.total + (layout.pp_size - 1.0) * hop + host, overhead=step.overhead + host
     )
@@ -105,7 +109,8 @@ def prompt_step(
     everywhere = prompts * layout.dp_size
     return forward_step(
         model, layout, everywhere * passed, everywhere, attention,
-        engine.prefill_kernel_time, engine.prefill_slowdown, device, kernels, engine,
+        engine.prefill_kernel_time, engine.prefill_slowdown, engine.expert_slowdown * engine.expert_prompt_slowdown,
+        device, kernels, engine,
     )  # fmt: skip
 
 
@@ -129,10 +134,11 @@ def serve(plan: Any) -> dict[str, Array]:
     )
     each = sequence_cache_bytes(model, layout.tp_size, kv_bytes, request.context) / layout.pp_size
     most = largest_batch(model, layout, book.pool, np.where(static, request.longest, request.context), kv_bytes, engine)
-    slots = np.maximum(most, 1.0)
+    sent = otherwise(plan.num_requests, ENDLESS) / plan.replicas
+    slots = np.minimum(np.maximum(most, 1.0), np.maximum(sent, 1.0))
 
     def step(running: Sample) -> Step:
-        return decode_step(model, layout, running, 1.0, request.context, kv_bytes, device, kernels, engine)
+        return decode_step(model, layout, running, 1.0, request.context, kv_bytes, plan.sampling == 1, device, kernels, engine)
 
     one_step, full_step = step(1.0).total, step(slots).total
     clients = otherwise(plan.concurrency, plan.batch_size)
@@ -153,14 +159,20 @@ def serve(plan: Any) -> dict[str, Array]:
     prefill = np.maximum(prompts.total, 1e-12) * (1.0 - engine.stage_overlap * (1.0 - overlapped))
     pace = np.maximum(prompts.total, 1e-12) / (together * layout.dp_size * layout.pp_size)
 
-    loop = closed_loop(decode.total, prefill, pace, running, clients, request.output, plan.requests_per_client, engine)
-    saturation = capacity(full_step, pace, slots, request.output, engine)
+    spared = np.minimum(engine.mixed_share * decode.shared / (together * layout.dp_size * layout.pp_size), 0.8 * pace)
+    stall = (pace - spared) * (1.0 + (layout.dp_size - 1.0) * engine.uneven_ranks)
+    loop = closed_loop(
+        decode.total, prefill, pace, stall, running, clients, request.output, plan.length_variation, plan.requests_per_client,
+        engine,
+    )  # fmt: skip
+    saturation = capacity(full_step, stall, slots, request.output, engine)
     stream = open_loop(
-        decode.total, prefill, pace, running, slots, rate, saturation, request.output, plan.length_variation, engine
+        decode.total, prefill, pace, stall, running, slots, rate, saturation, request.output, plan.length_variation, engine
     )
     batch = static_batch(decode.total, prefill, running, request.output)
     state = choose(streams & ~plan.max_load, stream, choose(static, batch, loop))
 
+    state = with_end(state, running, sent)
     replicas, ranks = plan.replicas, layout.tp_size * layout.pp_size * layout.dp_size
     accelerators = replicas * ranks
     requests = state.request_rate * replicas

@@ -7,6 +7,10 @@ import numpy as np
 from solvers.columns import Array, Count, Ratio, Second
 
 
+CLOSEST = 0.03
+"""The idle share below which waits are stated as at it: nearer to saturation they depend on how long one watches."""
+
+
 def decay(x: Array) -> Array:
     """exp(-x) for x >= 0, as (1 + x/256)^-256: exact within 0.1 % of 1, and never negative."""
     y = 1.0 + np.minimum(np.maximum(x, 0.0), 600.0) / 256.0
@@ -43,7 +47,7 @@ def slot_wait(load: Ratio, slots: Count, service: Second, variation: Ratio) -> S
 
     `load` is the share of the capacity in use; at 1 and beyond there is no steady state, and the value is only finite.
     """
-    idle = np.maximum(1.0 - load, 1e-3)
+    idle = np.maximum(1.0 - load, CLOSEST)
     slack = idle * np.sqrt(slots)
     waits = decay(1.25 * slack + 0.5 * slack * slack)
     return waits * service / (np.maximum(slots, 1.0) * idle) * (1.0 + variation * variation) / 2.0

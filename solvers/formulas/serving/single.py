@@ -97,6 +97,7 @@ def sequence_pass(
     step = forward_step(
         model, ALONE, batch * tokens, batch, np.where(single, decoding, reading),
         np.where(single, engine.kernel_time, engine.prefill_kernel_time), np.where(single, 1.0, engine.prefill_slowdown),
+        engine.expert_slowdown * np.where(single, 1.0, engine.expert_prompt_slowdown),
         device, kernels, engine,
     )  # fmt: skip
     host = single * (engine.step_time + engine.sequence_time * batch)

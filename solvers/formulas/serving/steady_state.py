@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from solvers.columns import Array, Count, PerSecond, Ratio, Sample, Second, Token
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.queueing import slot_wait
+
+
+UNIFORM_WIDTH = 12.0**0.5
+"""Width of a uniform distribution over its standard deviation."""
 
 
 @dataclass(frozen=True)
@@ -32,18 +36,24 @@ def token_time(decode: Second, prefill: Second, running: Sample, output: Token, 
 
 
 def closed_loop(
-    decode: Second, prefill: Second, prefill_pace: Second, running: Sample, clients: Sample, output: Token,
-    requests_per_client: Count, engine: Engine,
+    decode: Second, prefill: Second, prefill_pace: Second, stall: Second, running: Sample, clients: Sample, output: Token,
+    variation: Ratio, requests_per_client: Count, engine: Engine,
 ) -> SteadyState:  # fmt: skip
     """A fixed number of clients, each of which sends its next request when the last is answered.
 
     All start together, so the first wave of prompts queues behind itself: averaged over each client's requests, half
-    the wave's prefills divided by the requests of a client. Clients beyond the sequences that run wait for a slot.
-    `prefill` is a prompt's own latency, `prefill_pace` the time between finished prompts of a busy replica.
+    the wave's prefills divided by the requests of a client. Later waves disperse by the spread of the answers' ends (of
+    a uniform distribution with the lengths' variation); as far as they do not, clients stay in step and find a train of
+    prompts before them. Clients beyond the sequences that run wait for a slot.
+    `prefill` is a prompt's own latency, `prefill_pace` the time between finished prompts of a busy replica, `stall` what
+    a prompt adds to the step it joins.
     """
-    tpot = token_time(decode, prefill_pace, running, output, engine)
+    tpot = token_time(decode, stall, running, output, engine)
     burst = engine.burst_share / np.maximum(requests_per_client, 1.0) * (running - 1.0) * prefill_pace
-    first = engine.first_token_time + engine.first_token_prefill * prefill + burst + engine.first_token_steps * tpot
+    wave = running * prefill_pace
+    in_step = wave / (wave + UNIFORM_WIDTH * variation * output * tpot)
+    own = (engine.first_token_prefill + engine.train_prompts * in_step) * prefill
+    first = engine.first_token_time + own + burst + engine.first_token_steps * tpot
     service = first + (output - 1.0) * tpot
     wait = np.maximum(clients - running, 0.0) / running * service
     return SteadyState(tpot, first + wait, wait, service + wait, clients / (service + wait))
@@ -71,14 +81,14 @@ def running_at_rate(
 
 
 def open_loop(
-    decode: Second, prefill: Second, prefill_pace: Second, running: Sample, most: Sample, rate: PerSecond,
+    decode: Second, prefill: Second, prefill_pace: Second, stall: Second, running: Sample, most: Sample, rate: PerSecond,
     saturation: PerSecond, output: Token, variation: Ratio, engine: Engine,
 ) -> SteadyState:  # fmt: skip
     """Poisson arrivals at a rate. A newcomer waits for prompts in front of it (M/G/1), and for a slot.
 
     The prompts' server is the replica itself, slowed by the decoding it interleaves. Holds below saturation.
     """
-    tpot = token_time(decode, prefill_pace, running, output, engine)
+    tpot = token_time(decode, stall, running, output, engine)
     load = rate / saturation
     prompts = np.minimum(rate * prefill_pace, 0.999)
     queue = prompts / (1.0 - prompts) * prefill_pace * (1.0 + variation * variation) / 2.0
@@ -97,3 +107,13 @@ def static_batch(decode: Second, prefill: Second, running: Sample, output: Token
     """A batch that starts and ends together: all prompts in one pass, then every token of every answer."""
     latency = prefill + (output - 1.0) * decode
     return SteadyState(decode, prefill, 0.0 * decode, latency, running / latency)
+
+
+def with_end(state: SteadyState, running: Sample, sent: Count) -> SteadyState:
+    """The mean rate of a run that sends a number of requests and then drains: its last batch runs ever emptier.
+
+    The drain takes half a request's time longer than the steady rate would; endless streams lose nothing.
+    """
+    service = state.e2e_latency - state.wait
+    drain = 0.5 * service * np.minimum(running / sent, 1.0) * state.request_rate / np.maximum(running, 1.0)
+    return replace(state, request_rate=state.request_rate / (1.0 + drain))

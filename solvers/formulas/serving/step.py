@@ -16,11 +16,12 @@ from solvers.formulas.kernels import (
     all_reduce_time,
     all_to_all_time,
     decode_attention_time,
-    experts_time,
+    grouped_gemm_time,
     prefill_attention_time,
     smooth_maximum,
 )
 from solvers.formulas.serving.constants import Engine
+from solvers.formulas.serving.queueing import decay
 from solvers.formulas.transformer import cache_bytes_per_token, layer_params, mean_keys, windowed
 from solvers.records import Architecture, Device
 
@@ -37,7 +38,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Step:
-    """One pass: the time of each class of kernels, and of all."""
+    """One pass: the time of each class of kernels, of all, and of what a prompt that passes along would share."""
 
     attention_projections: Second
     attention: Second
@@ -49,6 +50,7 @@ class Step:
     communication: Second
     overhead: Second
     total: Second
+    shared: Second
     compute: Second
     memory: Second
 
@@ -72,7 +74,8 @@ def decode_attention(
     )
     work = 2.0 * sequences * queries * keys * (model.heads / layout.tp_size) * widths
     per_kernel = decode_attention_time(cache, work, kernels, device.peak_flops, device.memory_bandwidth)
-    return engine.attention_slowdown * (per_kernel + (layers - 1.0) * kernels.decode_overhead)
+    slowdown = np.maximum(engine.attention_slowdown, kernels.decode_bandwidth_fraction)
+    return slowdown * (per_kernel + (layers - 1.0) * kernels.decode_overhead)
 
 
 def prompt_attention(
@@ -90,12 +93,13 @@ def prompt_attention(
         sequences, queries, keys, seen, heads, kv_heads, width, model.v_head_dim, device.activation_bytes,
         kernels, device.peak_flops, device.memory_bandwidth,
     )  # fmt: skip
-    return engine.attention_slowdown * each * (model.attention_layers + model.sliding_layers)
+    slowdown = np.maximum(engine.attention_slowdown, kernels.attention_flops_fraction)
+    return slowdown * each * (model.attention_layers + model.sliding_layers)
 
 
 def forward_step(
     model: Architecture, layout: Layout, tokens: Token, logits: Count, attention: Second,
-    kernel_time: Second, product_slowdown: Ratio,
+    kernel_time: Second, product_slowdown: Ratio, expert_slowdown: Ratio,
     device: Device, kernels: Kernels, engine: Engine,
 ) -> Step:  # fmt: skip
     """One pass of `tokens` new tokens over a whole replica, of which `logits` reach the vocabulary head.
@@ -109,16 +113,16 @@ def forward_step(
     shards = layout.tp_size
     blocks = model.attention_layers + model.sliding_layers
     bandwidth = device.memory_bandwidth
+    flops_fraction = np.minimum(kernels.gemm_flops_fraction / (engine.gemm_slowdown * product_slowdown), 1.0)
+    read_fraction = np.minimum(kernels.gemm_bandwidth_fraction / engine.read_slowdown, 1.0)
 
     def products(
         count: Count, layers: Count, weights: Count, width: Count, inner: Count, m: Token,
         weight_bytes: Byte, peak: FlopPerSecond,
     ) -> tuple[Second, Second, Second]:  # fmt: skip
         """`count` products a layer that hold `weights` and are joined by activations of `width`, over all layers."""
-        compute = m * (engine.gemm_slowdown * product_slowdown * 2.0 * weights / (kernels.gemm_flops_fraction * peak))
-        memory = (weights * weight_bytes * engine.read_slowdown + m * (width * device.activation_bytes)) / (
-            kernels.gemm_bandwidth_fraction * bandwidth
-        )
+        compute = m * (2.0 * weights / (flops_fraction * peak))
+        memory = (weights * weight_bytes + m * (width * device.activation_bytes)) / (read_fraction * bandwidth)
         walk = count * inner * kernels.gemm_walk
         quantise = m * (kernels.quantise_passes * inner * count * device.activation_bytes / bandwidth)
         each = count * kernels.gemm_overhead + quantise + smooth_maximum(compute, memory, walk)
@@ -146,12 +150,7 @@ def forward_step(
         1.0 * (params.head > 0), 1.0, params.head / shards, model.hidden, model.hidden, logits / layout.dp_size,
         engine.head_weight_bytes, engine.head_peak_flops,
     )  # fmt: skip
-    routed = experts_time(
-        tokens, model.top_k, np.maximum(model.num_experts, 1.0), model.hidden,
-        model.moe_ffn_hidden * layout.ep_size / (shards * layout.dp_size), model.mlp_matrices, layout.ep_size,
-        device.weight_bytes, device.activation_bytes, kernels, device.peak_flops, bandwidth,
-    )  # fmt: skip
-    experts = engine.expert_slowdown * model.moe_layers * routed
+    experts = model.moe_layers * routed_time(model, layout, tokens, expert_slowdown, device, kernels, engine)
     sublayers = blocks + model.linear_layers + model.mlp_layers + model.moe_layers
     elementwise = rows * (
         sublayers * engine.elementwise_tensors * model.hidden * device.activation_bytes
@@ -172,10 +171,37 @@ def forward_step(
     return Step(
         attention_projections=projections[0], attention=attention, mlp=mlp[0] + shared[0], experts=experts,
         linear=linear[0], head=head[0], elementwise=elementwise, communication=communication, overhead=overhead,
-        total=total,
+        total=total, shared=projections[0] + mlp[0] + shared[0] + linear[0] + experts + overhead,
         compute=projections[1] + mlp[1] + shared[1] + linear[1] + head[1],
         memory=projections[2] + mlp[2] + shared[2] + linear[2] + head[2],
     )  # fmt: skip
+
+
+def experts_touched(tokens: Token, top_k: Count, num_experts: Count) -> Count:
+    """Expected number of distinct experts that independent tokens use: E (1 - (1 - k/E)^tokens)."""
+    missed = np.log1p(-np.minimum(top_k / num_experts, 0.999999))
+    return num_experts * (1.0 - decay(-tokens * missed))
+
+
+def routed_time(
+    model: Architecture, layout: Layout, tokens: Token, slowdown: Ratio, device: Device, kernels: Kernels, engine: Engine,
+) -> Second:  # fmt: skip
+    """The routed experts of one layer on the busiest rank of the group.
+
+    Tokens of one context choose alike, so that they touch no more experts than fewer independent ones would; work goes
+    to the busiest rank, which the kernels' measured power law of popularity loads above the mean.
+    """
+    group = layout.tp_size * layout.dp_size
+    num_experts = np.maximum(model.num_experts, 1.0)
+    touched = experts_touched(engine.routing_independence * tokens, model.top_k, num_experts) / layout.ep_size
+    busiest = (1.0 + kernels.routing_skew) * np.power(layout.ep_size, kernels.rank_skew)
+    rows = tokens * (model.top_k / layout.ep_size * busiest)
+    inner = model.moe_ffn_hidden * layout.ep_size / group
+    each = grouped_gemm_time(
+        rows, np.maximum(touched, np.minimum(model.top_k / layout.ep_size, 1.0)), model.hidden, inner, model.mlp_matrices,
+        device.weight_bytes, device.activation_bytes, kernels, device.peak_flops, device.memory_bandwidth,
+    )  # fmt: skip
+    return each * np.maximum(slowdown, np.maximum(kernels.expert_flops_fraction, kernels.expert_bandwidth_fraction))
 
 
 def exchange_time(
