@@ -74,7 +74,7 @@ def number(value: Any) -> str:
     What is no real number is given back as its text.
     """
     if isinstance(value, Integral):
-        return f"{int(value):,}"
+        return str(int(value))  # plain digits: a script may read its own table again
     if not isinstance(value, Real):
         return str(value)
     value = float(value)
