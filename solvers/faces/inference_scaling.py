@@ -119,7 +119,7 @@ class InferenceScalingModel(Solver):
         sequences: Sample = plan.n_samples * plan.concurrent_queries
 
         def step_at(context: Token) -> Second:
-            return decode_step(model, layout, sequences, 1.0, context, kv_bytes, device, kernels, engine).total
+            return decode_step(model, layout, sequences, 1.0, context, kv_bytes, False, device, kernels, engine).total
 
         prompts = prompt_step(
             model, layout, plan.concurrent_queries, plan.input_tokens, plan.input_tokens, device, kernels, engine

@@ -7,16 +7,20 @@ traffic and arithmetic. Leviathan et al. 2023, arXiv:2211.17192; Chen et al. 202
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from solvers.columns import Count, Flag, Ratio, Reasons, Sample, Second, Token, column
+from solvers.columns import Byte, BytePerSecond, Count, Flag, Ratio, Reasons, Sample, Second, Token, column
 from solvers.reasons import flag, reason
 from solvers.records import Architecture
 
 MOST_DRAFT_TOKENS = 16
 """Longest draft that is counted: beyond it no published system drafts in a chain."""
+MANY = 256.0
+"""A batch at which speculation is tried again, to see where it stops paying."""
 ALWAYS = 1e9
 """A batch that no replica reaches: up to it, speculation always pays."""
 
@@ -67,6 +71,45 @@ def branched_acceptance(acceptance_rate: Ratio, tree_width: Count, sibling_catch
 
 
 @dataclass(frozen=True)
+class SpeculationCosts:
+    """What speculation adds to the passes themselves, and how acceptance falls; fitted to published speed-ups."""
+
+    acceptance_decay: Ratio = column("chance of acceptance at a position over that at the one before")
+    additive_share: Ratio = column("part of the verified tokens' arithmetic that does not overlap with reading weights")
+    snapshot_passes: Ratio = column("passes over the recurrent state for each drafted token, kept to roll back")
+    recurrence_time: Second = column("time of a drafted token in one recurrent layer, which is sequential")
+    draft_pass_time: Second = column("host time of a drafting pass")
+    cycle_overhead: Second = column("host time of a cycle: sampling, scheduling, rolling back")
+    verified_token_time: Second = column("time to accept or refuse one drafted token of one sequence")
+
+
+def verification_time(
+    pass_time: Second,
+    added_arithmetic: Second,
+    state_bytes: Byte,
+    recurrent_layers: Count,
+    batch_size: Sample,
+    drafted_tokens: Token,
+    memory_bandwidth: BytePerSecond,
+    costs: SpeculationCosts,
+) -> Second:
+    """One pass of the target over the drafts of a whole batch, and what it takes beyond a pass of so many tokens.
+
+    Arithmetic on drafted tokens is (nearly) additive to reading weights, as measured: a pure roofline would promise
+    the same gain at every batch. Recurrent layers walk through the drafts one by one and keep their state after each,
+    so that rejected drafts can be rolled back.
+
+    Args:
+        pass_time: one pass over batch x (drafted + 1) tokens.
+        added_arithmetic: time of its matrix products at their achieved rate, less that of a plain step.
+        state_bytes: recurrent state of one sequence on one rank.
+    """
+    kept = costs.snapshot_passes * batch_size * drafted_tokens * state_bytes / memory_bandwidth
+    walked = costs.recurrence_time * recurrent_layers * drafted_tokens
+    return pass_time + costs.additive_share * added_arithmetic + kept + walked
+
+
+@dataclass(frozen=True)
 class Cycle:
     """One round of drafting and verifying."""
 
@@ -107,9 +150,13 @@ def cycle(
 
 
 def best_draft_length(
-    acceptance_rate: Ratio, acceptance_decay: Ratio, plain_step: Second, draft_step: Second, time_per_drafted_token: Second,
+    acceptance_rate: Ratio,
+    acceptance_decay: Ratio,
+    plain_step: Second,
+    draft_step: Second,
+    time_per_drafted_token: Second,
     cycle_overhead: Second,
-) -> Token:  # fmt: skip
+) -> Token:
     """The number of drafted tokens that decodes fastest, by trying each; 0 where drafting does not pay.
 
     Args:
@@ -128,11 +175,12 @@ def best_draft_length(
     return best
 
 
-def break_even_batch(saved_alone: Second, batch_size: Sample, saved_together: Second, many: Sample = 512.0) -> Sample:
+def break_even_batch(saved_alone: Second, batch_size: Sample, saved_together: Second, many: Sample = MANY) -> Sample:
     """The batch at which speculation stops paying, on the chord between two batches.
 
-    Both savings are `tokens_per_step x plain step - cycle time`, at `batch_size` (say 1) and at `many`. A step is convex
-    in the batch, so the chord errs towards stopping late. 0 where it never pays, ALWAYS where it still does at `many`.
+    Both savings are `tokens_per_step x plain step - cycle time`, at `batch_size` (say 1) and at `many`. A step is
+    convex in the batch, so the chord errs towards stopping late. 0 where it never pays, ALWAYS where it still does at
+    `many`.
     """
     falls = np.maximum(saved_alone - saved_together, 1e-12)
     crossing = batch_size + (many - batch_size) * saved_alone / falls
@@ -164,4 +212,90 @@ def draft_head(target: Architecture, head_vocab: Count, experts: Flag) -> Archit
         ffn_hidden=active,
         vocab=head_vocab,
         params_total=0.0 * target.params_total,
+    )
+
+
+@dataclass(frozen=True)
+class Speculated:
+    """What a drafting model makes of a serving plan's decode step."""
+
+    tokens_per_step: Token = column("tokens that a sequence gains a step (more than 1 with speculation)")
+    itl: Second = column("time between two tokens of one sequence, undisturbed by newcomers' prompts")
+    speculation_speedup: Ratio = column("time of a token without speculation over that with it (below 1 it is slower)")
+    best_draft_tokens: Token = column("tokens to draft a step for the fastest decoding (0: do not speculate)")
+    break_even_batch: Sample = column("batch at which speculation stops paying (0: it never pays)")
+
+
+def speculate(
+    step: Callable[[Architecture, Sample, Token], Any],
+    target: Architecture,
+    draft: Architecture,
+    batch_size: Sample,
+    num_draft_tokens: Token,
+    acceptance_rate: Ratio,
+    tp_size: Count,
+    memory_bandwidth: BytePerSecond,
+    costs: SpeculationCosts,
+) -> Speculated:
+    """Draft with a model of its own, verify with the target, at a batch and where it stops paying.
+
+    Args:
+        step: one pass of a model over a batch of sequences with so many new tokens each: an object with its `total`
+            time, its `compute` (matrix products at their achieved rate) and its `host_time` (scheduling and sampling,
+            contained in `total`).
+    """
+    tokens = expected_tokens(acceptance_rate, costs.acceptance_decay, num_draft_tokens)
+    state_bytes = target.linear_layers * target.linear_state_bytes / tp_size
+
+    def at(batch: Sample) -> tuple[Second, Second, Second]:
+        plain, verify, drafted = (
+            step(target, batch, 1.0),
+            step(target, batch, num_draft_tokens + 1.0),
+            step(draft, batch, 1.0),
+        )
+        checked = verification_time(
+            verify.total,
+            verify.compute - plain.compute,
+            state_bytes,
+            target.linear_layers,
+            batch,
+            num_draft_tokens,
+            memory_bandwidth,
+            costs,
+        )
+        return plain.total, checked, drafted.total - drafted.host_time + costs.draft_pass_time
+
+    def whole(batch: Sample, times: tuple[Second, Second, Second]) -> Cycle:
+        plain, checked, drafted = times
+        return cycle(
+            plain,
+            checked,
+            drafted,
+            num_draft_tokens,
+            tokens,
+            batch,
+            num_draft_tokens + 1.0,
+            costs.cycle_overhead,
+            costs.verified_token_time,
+        )
+
+    here, alone, many = at(batch_size), at(1.0), at(MANY)
+    now = whole(batch_size, here)
+    saved_alone = tokens * alone[0] - whole(1.0, alone).cycle_time
+    saved_together = tokens * many[0] - whole(MANY, many).cycle_time
+    each = (here[1] - here[0]) / num_draft_tokens + batch_size * costs.verified_token_time
+    best = best_draft_length(
+        acceptance_rate,
+        costs.acceptance_decay,
+        here[0],
+        here[2],
+        each,
+        costs.cycle_overhead + batch_size * costs.verified_token_time,
+    )
+    return Speculated(
+        tokens_per_step=tokens,
+        itl=now.itl,
+        speculation_speedup=now.speedup,
+        best_draft_tokens=best,
+        break_even_batch=break_even_batch(saved_alone, 1.0, saved_together, MANY),
     )

@@ -1,0 +1,23 @@
+"""What speculation costs a serving engine, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from solvers.lowering.constants import constant
+
+_NAMES = {
+    "acceptance_decay": "acceptance_decay",
+    "additive_share": "additive_share",
+    "snapshot_passes": "snapshot_passes",
+    "recurrence_time": "recurrence_time",
+    "draft_pass_time": "served_draft_time",
+    "cycle_overhead": "served_cycle_time",
+    "verified_token_time": "served_verified_token_time",
+}
+
+
+def costs_row(engine: Any) -> Mapping[str, float]:
+    """Every field of `SpeculationCosts`; published sweeps tell engines apart too little for constants of their own."""
+    return {field: constant("speculation", quantity) for field, quantity in _NAMES.items()}
