@@ -115,7 +115,9 @@ def priors() -> Priors:
     rows = list(csv.DictReader((HERE / "training_priors.csv").read_text().splitlines()))
     names = tuple(r["quantity"] for r in rows)
     fixed = {name: c.value for name, c in constants("training").items() if name not in names}
-    return Priors(names, np.array([float(r["prior"]) for r in rows]), np.array([float(r["width"]) for r in rows]), fixed)
+    return Priors(
+        names, np.array([float(r["prior"]) for r in rows]), np.array([float(r["width"]) for r in rows]), fixed
+    )
 
 
 def fit(rows: Rows, prior: Priors, chosen: np.ndarray, steps: int = 10) -> tuple[dict[str, float], np.ndarray]:
@@ -148,20 +150,34 @@ def table(rows: Rows, predicted: np.ndarray, title: str) -> None:
     """Errors by family and metric, and their median."""
     error = np.abs(predicted / rows.measured - 1.0)
     frame = pd.DataFrame(
-        {"family": rows.family, "metric": rows.frame["metric"], "error": error, "log": np.log(predicted / rows.measured)}
+        {
+            "family": rows.family,
+            "metric": rows.frame["metric"],
+            "error": error,
+            "log": np.log(predicted / rows.measured),
+        }
     )
     cells = frame.groupby(["family", "metric"])
     shown = pd.DataFrame(
-        {"rows": cells.size(), "median": cells["error"].median(), "p90": cells["error"].quantile(0.9), "bias": cells["log"].median()}
+        {
+            "rows": cells.size(),
+            "median": cells["error"].median(),
+            "p90": cells["error"].quantile(0.9),
+            "bias": cells["log"].median(),
+        }
     )
     print(f"\n{title}\n{shown.round(3).to_string()}")
-    print(f"median over cells {shown['median'].median():.3f}, over rows {np.median(error):.3f}, mean {np.mean(error):.3f}")
+    print(
+        f"median over cells {shown['median'].median():.3f}, over rows {np.median(error):.3f}, mean {np.mean(error):.3f}"
+    )
 
 
 def class_errors(rows: Rows, held: np.ndarray) -> dict[str, float]:
     """Standard deviation of the log error of left-out families by class, as the interval that holds 80 % of rows implies."""
     logs = pd.Series(np.abs(np.log(held / rows.measured)))
-    return {str(c): float(g.quantile(0.8) / training.NORMAL_80) for c, g in logs.groupby(np.array(rows.run.error_class))}
+    return {
+        str(c): float(g.quantile(0.8) / training.NORMAL_80) for c, g in logs.groupby(np.array(rows.run.error_class))
+    }
 
 
 def write(values: dict[str, float], spread: dict[str, float], classes: dict[str, float]) -> None:

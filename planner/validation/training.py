@@ -15,6 +15,7 @@ import pandas as pd
 from planner.validation.training_rows import Run, read_runs
 from solvers.faces.distributed import DistributedAnswer, DistributedModel, DistributedPlan
 from solvers.formulas.training.work import model_flops
+from solvers.formulas.transformer import layer_params
 from solvers.lowering.constants import constants
 from solvers.reasons import codes
 
@@ -50,7 +51,9 @@ def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
             "reason": np.where(usable, reason, run.refusal),
             "feasible": feasible | ~usable,
             "memory_measured": run.memory_measured,
-            "memory_predicted": np.where(usable, np.broadcast_to(answer.memory_per_accelerator, predicted.shape), np.nan),
+            "memory_predicted": np.where(
+                usable, np.broadcast_to(answer.memory_per_accelerator, predicted.shape), np.nan
+            ),
         }
     )
     return made
@@ -102,7 +105,7 @@ def reported_flops(run: Run) -> np.ndarray:
     """Work of one sample as the row's source counts it."""
     plan, model = run.plan, run.plan.model
     seq_len = plan.seq_len
-    causal = model_flops(model, seq_len, run.lora)
+    causal = model_flops(model, layer_params(model), seq_len, run.lora)
     scores = 2.0 * seq_len * seq_len * model.attention_layers * model.heads * (model.head_dim + model.v_head_dim)
     full = causal + np.where(run.counts_all_attention, 3.0 * 0.5 * model.causal * scores, 0.0)
     head = 6.0 * seq_len * model.vocab * model.hidden

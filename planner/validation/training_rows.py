@@ -81,7 +81,9 @@ class _Rows:
         self.precision = [self._precision(name) for name in _stated_precision(frame)]
         self.fp16 = np.array(["fp16" in str(p) for p in frame["precision"]])
         self._refuse([h is None for h in self.hardware], [f"the hardware {n} is not known" for n in frame["hardware"]])
-        self._refuse([p is None for p in self.precision], [f"the precision {n} is not known" for n in frame["precision"]])
+        self._refuse(
+            [p is None for p in self.precision], [f"the precision {n} is not known" for n in frame["precision"]]
+        )
         spare, half = catalog.find("hardware", "H100-SXM"), catalog.find("precision", "bf16")
         self.hardware = [h or spare for h in self.hardware]
         self.precision = [p or half for p in self.precision]
@@ -131,7 +133,11 @@ class _Rows:
         )  # fmt: skip
         unpublished = self.frame["recompute"].isna().to_numpy() & (model.layers >= 1)
         plan = _least_recompute(plan, unpublished)
-        memory = pd.to_numeric(self.frame["mem_gb_measured"], errors="coerce").to_numpy(float) * 1e9 if "mem_gb_measured" in self.frame else self._ones(np.nan)
+        memory = (
+            pd.to_numeric(self.frame["mem_gb_measured"], errors="coerce").to_numpy(float) * 1e9
+            if "mem_gb_measured" in self.frame
+            else self._ones(np.nan)
+        )
         kinds = self.frame["tflops_kind"].astype(str).str.lower().to_numpy()
         metric = self.frame["metric"].astype(str).str.lower().to_numpy(object)
         recomputes = plan.recompute == RECOMPUTE.index("full")
@@ -147,7 +153,9 @@ class _Rows:
         return np.full(self.count, value)
 
     def _refuse(self, where: Any, why: list[str]) -> None:
-        self.refusal = np.where(np.asarray(where, bool) & (self.refusal == ""), np.array(why, dtype=object), self.refusal)
+        self.refusal = np.where(
+            np.asarray(where, bool) & (self.refusal == ""), np.array(why, dtype=object), self.refusal
+        )
 
     def _find(self, kind: str, name: Any) -> Any:
         try:
@@ -252,7 +260,9 @@ class _Rows:
         words = self.frame["recompute"].astype(str).str.lower()
         full = words.str.contains("full|offload|uniform|block") & ~words.str.contains("selective")
         none = words.isin(["none", "no", "false", "0"])
-        return np.where(full, RECOMPUTE.index("full"), np.where(none, RECOMPUTE.index("none"), RECOMPUTE.index("selective")))
+        return np.where(
+            full, RECOMPUTE.index("full"), np.where(none, RECOMPUTE.index("none"), RECOMPUTE.index("selective"))
+        )
 
     def _classes(self, model: Architecture, lora: np.ndarray) -> list[str]:
         made = []
@@ -333,14 +343,18 @@ def _shaped(base: dict[str, np.ndarray], rows: _Rows, own: np.ndarray) -> Archit
     layers, hidden = given("layers", "layers"), given("hidden", "hidden")
     heads = given("heads", "heads")
     kv = rows.number("kv_heads", np.where(base["kv_heads"] > 0, base["kv_heads"], heads))
-    head_dim = rows.number("head_dim", np.where(base["head_dim"] > 0, base["head_dim"], hidden / np.maximum(heads, 1.0)))
+    head_dim = rows.number(
+        "head_dim", np.where(base["head_dim"] > 0, base["head_dim"], hidden / np.maximum(heads, 1.0))
+    )
     experts = np.nan_to_num(given("num_experts", "num_experts"))
     dense = rows.number("dense_layers", np.where(experts > 0, base["mlp_layers"], 0.0))
     hybrid = base["linear_layers"] > 0
     mla = base["mla"] > 0
     moe = np.where(hybrid, base["moe_layers"], np.where(experts > 0, layers - dense, 0.0))
     attn = rows.frame["attn"].astype(str).str.lower()
-    bidirectional = attn.str.contains("bidir").to_numpy() | rows.frame["task"].astype(str).str.contains("mlm").to_numpy()
+    bidirectional = (
+        attn.str.contains("bidir").to_numpy() | rows.frame["task"].astype(str).str.contains("mlm").to_numpy()
+    )
     known = base["layers"] > 0
     encoder = np.where(bidirectional, layers, np.where(known & ~own, base["encoder_layers"], 0.0))
     plain = own & ~hybrid

@@ -34,8 +34,9 @@ from solvers.formulas.training.layer import ATTENTION_KERNELS, head_time, layer_
 from solvers.formulas.training.layout import layout, layout_reasons
 from solvers.formulas.training.memory import OPTIMIZERS, RECOMPUTE, held, training_memory
 from solvers.formulas.training.run import interruptions
-from solvers.formulas.training.step import layer_comm, step_times
+from solvers.formulas.training.step import context_exchange, layer_comm, step_times
 from solvers.formulas.training.work import is_net, model_flops, run_samples, transformer_only
+from solvers.formulas.transformer import layer_params
 from solvers.reasons import DOES_NOT_FIT, PRECISION_UNSUPPORTED, flag
 from solvers.records import Architecture, Device, Fleet
 from solvers.solver import Solver
@@ -62,19 +63,31 @@ class DistributedPlan:
     microbatch_size: Sample = parameter("sequences that a rank runs at a time", default=1, integer=True, minimum=1)
     tp_size: Count = parameter("tensor-parallel ranks", default=1, integer=True, minimum=1)
     pp_size: Count = parameter("pipeline stages", default=1, integer=True, minimum=1)
-    dp_size: Count = parameter("data-parallel ranks (what remains of the fleet)", optional=True, integer=True, minimum=1)
+    dp_size: Count = parameter(
+        "data-parallel ranks (what remains of the fleet)", optional=True, integer=True, minimum=1
+    )
     cp_size: Count = parameter("context-parallel ranks", default=1, integer=True, minimum=1)
     ep_size: Count = parameter(
-        "expert-parallel ranks, taken from the tensor-, context- and data-parallel ones", default=1, integer=True, minimum=1
+        "expert-parallel ranks, taken from the tensor-, context- and data-parallel ones",
+        default=1,
+        integer=True,
+        minimum=1,
     )
-    v_stages: Count = parameter("model chunks on each pipeline stage (interleaving)", default=1, integer=True, minimum=1)
-    balanced_stages: Flag = parameter("the stage with the vocabulary head has fewer layers, as far as that evens out", default=False)
+    v_stages: Count = parameter(
+        "model chunks on each pipeline stage (interleaving)", default=1, integer=True, minimum=1
+    )
+    balanced_stages: Flag = parameter(
+        "the stage with the vocabulary head has fewer layers, as far as that evens out", default=False
+    )
     zero_stage: Count = parameter(
         "what data-parallel ranks shard: 0 nothing, 1 optimizer, 2 gradients too, 3 weights too (FSDP)",
         default=0, integer=True, minimum=0, maximum=3,
     )  # fmt: skip
     shard_size: Count = parameter(
-        "ranks over which ZeRO shards (all data-parallel ones; fewer is hybrid sharding)", optional=True, integer=True, minimum=1
+        "ranks over which ZeRO shards (all data-parallel ones; fewer is hybrid sharding)",
+        optional=True,
+        integer=True,
+        minimum=1,
     )
     sequence_parallel: Flag = parameter("norms are split over the tensor-parallel ranks as well", default=True)
     recompute: Choice = parameter("activations made again in the backward pass", default="selective", choices=RECOMPUTE)
@@ -90,14 +103,22 @@ class DistributedPlan:
     lora_rank: Count = parameter("rank of the adapters", default=16, integer=True, minimum=1)
     data_overlap: Flag = parameter("data-parallel communication overlaps with computation", default=True)
     bucket_size: Byte = parameter(
-        "gradients reduced together (a million parameters a data-parallel rank, at least forty million)", optional=True, above=0
+        "gradients reduced together (a million parameters a data-parallel rank, at least forty million)",
+        optional=True,
+        above=0,
     )
     expert_imbalance: Ratio = parameter("load of the busiest expert rank over the mean", default=1.1, minimum=1)
-    efficiency: Ratio = parameter("replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1)
+    efficiency: Ratio = parameter(
+        "replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1
+    )
     run_tokens: Token = parameter("tokens of the whole run (20 a parameter, compute-optimal)", optional=True, above=0)
-    run_samples: Sample = parameter("samples of the whole run, for models that do not count tokens", optional=True, above=0)
+    run_samples: Sample = parameter(
+        "samples of the whole run, for models that do not count tokens", optional=True, above=0
+    )
     checkpoint_time: Second = parameter("pause to save a checkpoint", default=30.0, above=0)
-    checkpoint_interval: Second = parameter("time between checkpoints (the best, by Young and Daly)", optional=True, above=0)
+    checkpoint_interval: Second = parameter(
+        "time between checkpoints (the best, by Young and Daly)", optional=True, above=0
+    )
     restart_time: Second = parameter("from a failure to the first new step", default=600.0, minimum=0)
 
 
@@ -106,10 +127,14 @@ class DistributedAnswer:
     """How fast, how full, and where the time goes. Times are of one optimizer step; the parts add up to the whole."""
 
     step_latency_total: Second = column("one optimizer step")
-    effective_throughput: TokenPerSecond = column("tokens a second of the whole job (units of work where there are no tokens)")
+    effective_throughput: TokenPerSecond = column(
+        "tokens a second of the whole job (units of work where there are no tokens)"
+    )
     sample_throughput: SamplePerSecond = column("sequences, images or samples a second of the whole job")
     tokens_per_accelerator: TokenPerSecond = column("tokens a second and accelerator")
-    mfu: Ratio = column("model FLOP/s over the dense peak; causal attention counts its half, recomputation does not count")
+    mfu: Ratio = column(
+        "model FLOP/s over the dense peak; causal attention counts its half, recomputation does not count"
+    )
     model_flops: Flop = column("work of one step, recomputation not counted")
     achieved_flops: FlopPerSecond = column("model FLOP/s of one accelerator")
     compute_time: Second = column("kernels of one rank")
@@ -135,7 +160,9 @@ class DistributedAnswer:
     accelerators_used: Count = column("accelerators that the layout uses")
     accelerator_power: Watt = column("mean power of one accelerator")
     energy_per_step: Joule = column("energy of the accelerators for one step")
-    energy_per_token: JoulePerToken = column("energy of the accelerators for one token (one unit of work where there are none)")
+    energy_per_token: JoulePerToken = column(
+        "energy of the accelerators for one token (one unit of work where there are none)"
+    )
     steps_per_run: Count = column("optimizer steps of the whole run")
     training_time: Second = column("the whole run, failures and checkpoints included")
     busy_fraction: Ratio = column("goodput: part of the run in which lasting progress is made")
@@ -159,7 +186,9 @@ class DistributedModel(Solver):
         model, known_by_work = transformer_only(plan.model), is_net(plan.model)
         seq_len = np.where(known_by_work, 1.0, plan.seq_len)
         lora = plan.trained == TRAINED.index("lora")
-        gradient_bytes = np.maximum(GRADIENT_BYTES[plan.gradient_precision], np.where(device.activation_bytes > 2, 4.0, 2.0))
+        gradient_bytes = np.maximum(
+            GRADIENT_BYTES[plan.gradient_precision], np.where(device.activation_bytes > 2, 4.0, 2.0)
+        )
         sequence_parallel = plan.sequence_parallel & (plan.tp_size > 1)
         domain = np.maximum(device.link_domain, 1.0)
         wires = Wires(
@@ -175,9 +204,12 @@ class DistributedModel(Solver):
         )  # fmt: skip
         part = shard(plan.microbatch_size, seq_len, plan.tp_size, plan.cp_size, sequence_parallel)
         rate = rates(device, constants, seq_len, plan.attention_kernel, plan.efficiency)
+        params = layer_params(model)
+        exchange = context_exchange(model, device, made, part, wires)
         transformer = layer_times(
-            model, device, constants, part, rate, plan.attention_kernel, lora, plan.ep_size, plan.expert_imbalance
-        )
+            model, device, constants, part, rate, plan.attention_kernel, lora, plan.ep_size, plan.expert_imbalance, params,
+            exchange,
+        )  # fmt: skip
         net = net_times(model, device, constants, plan.microbatch_size, rate)
         layer = transformer.where(known_by_work, net)
         head = head_time(model, device, constants, part, rate, lora)
@@ -185,7 +217,7 @@ class DistributedModel(Solver):
             model, device, constants, made, part, layer, wires, plan.ep_size, plan.recompute, sequence_parallel,
             plan.expert_imbalance,
         )  # fmt: skip
-        own = held(model, made, plan.tp_size, plan.pp_size, plan.ep_size, lora, plan.lora_rank)
+        own = held(model, params, made, plan.tp_size, plan.pp_size, plan.ep_size, lora, plan.lora_rank)
         shards = np.minimum(otherwise(plan.shard_size, made.data_ranks), made.data_ranks)
         times = step_times(
             model, device, constants, made, own, part, layer, head, comm, wires, plan.tp_size, plan.pp_size,
@@ -200,7 +232,7 @@ class DistributedModel(Solver):
         step = times.total
         samples = plan.batch_size / step
         tokens = samples * seq_len
-        flops = plan.batch_size * model_flops(model, seq_len, lora)
+        flops = plan.batch_size * model_flops(model, params, seq_len, lora)
         achieved = flops / step / made.accelerators
         peak = otherwise(device.peak_flops, constants.wide_peak_flops)
         busy = times.compute / step

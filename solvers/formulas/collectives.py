@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, BytePerSecond, Count, Second
+from solvers.columns import Byte, BytePerSecond, Count, Ratio, Second
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,26 @@ def ranks_inside(size: Count, stride: Count, domain: Count) -> Count:
     return np.clip(np.floor(domain / stride), 1.0, size)
 
 
-def all_gather_time(message: Byte, size: Count, inside: Count, wires: Wires) -> Second:
-    """An all-gather, or a reduce-scatter: every rank sends (n-1)/n of the message, hop by hop around the ring."""
-    bandwidth, latency = _ring(size, inside, wires)
-    return (size - 1.0) / size * message / bandwidth + latency
+@dataclass(frozen=True)
+class Ring:
+    """A group of ranks around which messages are passed: the share of a message that each sends, how fast, and the start."""
+
+    share: Ratio
+    bandwidth: BytePerSecond
+    latency: Second
+
+    def all_gather_time(self, message: Byte) -> Second:
+        """An all-gather, or a reduce-scatter: every rank sends (n-1)/n of the message, hop by hop. An all-reduce is both."""
+        return self.share * message / self.bandwidth + self.latency
 
 
-def all_reduce_time(message: Byte, size: Count, inside: Count, wires: Wires) -> Second:
-    """A reduce-scatter and then an all-gather."""
-    return 2.0 * all_gather_time(message, size, inside, wires)
+def ring(size: Count, inside: Count, wires: Wires) -> Ring:
+    """The ring of a group; inside a link domain the link bounds it, across domains the ports of its ranks in one."""
+    nodes = size / inside
+    network = np.minimum(wires.link_bandwidth, inside * wires.network_bandwidth)
+    bandwidth = np.where(nodes > 1.0, network, wires.link_bandwidth)
+    latency = (nodes - 1.0) * wires.network_latency + (size - nodes) * wires.link_latency
+    return Ring((size - 1.0) / size, bandwidth, latency)
 
 
 def all_to_all_time(message: Byte, size: Count, inside: Count, remote_copies: Count, wires: Wires) -> Second:
@@ -63,11 +74,3 @@ def neighbour_time(message: Byte, crosses: Count, wires: Wires) -> Second:
     over_link = message / wires.link_bandwidth + wires.link_latency
     over_network = message / wires.network_bandwidth + wires.network_latency
     return np.where(crosses, np.maximum(over_link, over_network), over_link)
-
-
-def _ring(size: Count, inside: Count, wires: Wires) -> tuple[BytePerSecond, Second]:
-    nodes = size / inside
-    network = np.minimum(wires.link_bandwidth, inside * wires.network_bandwidth)
-    bandwidth = np.where(size > inside, network, wires.link_bandwidth)
-    latency = (nodes - 1.0) * wires.network_latency + (size - nodes) * wires.link_latency
-    return bandwidth, latency

@@ -12,13 +12,16 @@ import numpy as np
 
 from solvers.columns import Array, Choice, Count, Flag, FlopPerSecond, Ratio, Sample, Second, Token, otherwise
 from solvers.formulas.training.constants import TrainingConstants
-from solvers.formulas.transformer import layer_params, windowed
+from solvers.formulas.transformer import LayerParams, windowed
 from solvers.records import Architecture, Device
 
 ATTENTION_KERNELS = ("fused", "portable", "unfused")
 """Fused for this generation (cuDNN, FlashAttention-3), fused in general (FlashAttention-1 and -2, Triton), or not fused."""
 
 FUSED, PORTABLE, UNFUSED = range(3)
+
+CONTEXT_UNHIDDEN = 0.2
+"""Share of the exchange of keys and values that hides behind nothing: the first step of the ring, uneven steps."""
 
 NET_KERNELS = 160.0
 """Kernels of a convolution net forward: some 53 convolutions of ResNet-50, each with its norm and activation."""
@@ -68,6 +71,7 @@ class LayerTimes:
     attention_forward: Second
     gemm_forward: Second
     experts_forward: Second
+    context: Second
 
     def where(self, other_holds: Flag, other: LayerTimes) -> LayerTimes:
         """These times, or the others where the condition holds."""
@@ -77,6 +81,7 @@ class LayerTimes:
             np.where(other_holds, other.attention_forward, self.attention_forward),
             np.where(other_holds, other.gemm_forward, self.gemm_forward),
             np.where(other_holds, other.experts_forward, self.experts_forward),
+            self.context,
         )
 
 
@@ -107,15 +112,16 @@ def rates(
 
 def layer_times(
     model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates,
-    attention_kernel: Choice, frozen: Flag, ep_size: Count, expert_imbalance: Ratio,
+    attention_kernel: Choice, frozen: Flag, ep_size: Count, expert_imbalance: Ratio, params: LayerParams, exchange: Second,
 ) -> LayerTimes:  # fmt: skip
     """Forward and backward of the mean layer.
 
-    Backward multiplies by the transposed weights and by the activations (the latter not where the weights are frozen),
+    The `exchange` of keys and values between context-parallel ranks hides behind attention as far as that lasts. Backward
+    multiplies by the transposed weights and by the activations (the latter not where the weights are frozen),
     and fused attention recomputes its scores: five products against two. A pass takes as long as the device needs, or
     as long as the host needs to launch its kernels.
     """
-    attention = _attention_layer(model, device, constants, part, rate, attention_kernel)
+    attention = _attention_layer(model, device, constants, part, rate, attention_kernel, params)
     dense = _mlp_layer(model, device, constants, part, rate)
     experts = _expert_layer(model, device, constants, part, rate, ep_size, expert_imbalance)
     linear = _linear_layer(model, device, constants, part, rate)
@@ -124,6 +130,10 @@ def layer_times(
     d, e, s = model.mlp_layers / layers, model.moe_layers / layers, model.linear_layers / layers
     gemm = a * attention.gemm + d * dense.gemm + e * experts.gemm + s * linear.gemm
     core = a * attention.attention
+    core_back = np.where(attention_kernel == UNFUSED, 2.0, 2.5) * core
+    passed, alone = a * exchange, CONTEXT_UNHIDDEN * a * exchange
+    shown = np.maximum(passed - core, 0.0) + alone
+    shown_back = np.maximum(2.0 * passed - core_back, 0.0) + 2.0 * alone
     between = a * attention.elementwise + d * dense.elementwise + e * experts.elementwise + s * linear.elementwise
     accumulate = a * attention.accumulate + d * dense.accumulate + e * experts.accumulate + s * linear.accumulate
     kernels = a * attention.kernels + d * dense.kernels + e * experts.kernels + s * linear.kernels
@@ -131,15 +141,15 @@ def layer_times(
     launch = np.where(attention_kernel == UNFUSED, 2.0, 1.0) * kernels * constants.launch_time
     gaps = kernels * constants.kernel_gap
     learn = np.where(frozen, 1.0, 2.0)
-    core_backward = np.where(attention_kernel == UNFUSED, 2.0, 2.5)
-    forward = gemm + core + between + gaps
-    backward = learn * gemm + core_backward * core + 2.0 * between + learn * gaps + np.where(frozen, 0.0, accumulate)
+    forward = gemm + core + shown + between + gaps
+    backward = learn * gemm + core_back + shown_back + 2.0 * between + learn * gaps + np.where(frozen, 0.0, accumulate)
     return LayerTimes(
         forward=soft_maximum(forward, launch),
         backward=soft_maximum(backward, 1.5 * launch),
         attention_forward=core,
         gemm_forward=gemm,
         experts_forward=e * (experts.gemm + experts.elementwise),
+        context=shown + shown_back,
     )
 
 
@@ -156,7 +166,9 @@ def head_time(
     return learn * 2.0 * logits * model.hidden / rate.wide_gemm + constants.logit_bytes * logits / rate.bandwidth
 
 
-def net_times(model: Architecture, device: Device, constants: TrainingConstants, images: Sample, rate: Rates) -> LayerTimes:
+def net_times(
+    model: Architecture, device: Device, constants: TrainingConstants, images: Sample, rate: Rates
+) -> LayerTimes:
     """One microbatch through a net that is no transformer over tokens: its published work and activation traffic."""
     wide = device.activation_bytes / 2.0
     achieved = np.where(model.heads > 0, rate.gemm, rate.convolution)
@@ -166,7 +178,7 @@ def net_times(model: Architecture, device: Device, constants: TrainingConstants,
     traffic = passes * images * model.forward_traffic * wide / rate.bandwidth
     launch = NET_KERNELS * constants.launch_time
     forward = soft_maximum(work + traffic, launch)
-    return LayerTimes(forward, soft_maximum(2.0 * (work + traffic), 1.5 * launch), 0.0 * work, work, 0.0 * work)
+    return LayerTimes(forward, soft_maximum(2.0 * (work + traffic), 1.5 * launch), 0.0, work, 0.0, 0.0)
 
 
 def soft_maximum(a: Array, b: Array) -> Array:
@@ -185,15 +197,16 @@ def _product(
 
 
 def _attention_layer(
-    model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates, attention_kernel: Choice
-) -> Work:
+    model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates, attention_kernel: Choice,
+    params: LayerParams,
+) -> Work:  # fmt: skip
     heads = model.heads / part.tp_size
     kv_heads = np.where(model.kv_heads > 0, np.maximum(model.kv_heads / part.tp_size, 1.0), 0.0)
     qk_dim = model.head_dim
     inner = heads * (qk_dim + model.v_head_dim) + kv_heads * (qk_dim + model.v_head_dim)
     latent = model.q_lora_rank + model.kv_lora_rank + model.qk_rope_head_dim
     copied = np.where(model.mla, model.hidden * latent, 0.0)
-    weights = (layer_params(model).attention - copied) / part.tp_size + copied
+    weights = (params.attention - copied) / part.tp_size + copied
     gemm, accumulate = _product(device, rate, rate.gemm, part.tokens, weights, 2.0 * model.hidden + inner)
 
     queries = part.sequences * part.seq_len / part.cp_size
@@ -203,7 +216,9 @@ def _attention_layer(
     keys = (model.attention_layers * span + model.sliding_layers * window) / softmax_layers
     fused = 2.0 * queries * keys * heads * (qk_dim + model.v_head_dim) / rate.attention
     scores = queries * part.seq_len * heads
-    unfused = 2.0 * scores * (qk_dim + model.v_head_dim) / rate.wide_gemm + constants.score_bytes * scores / rate.bandwidth
+    unfused = (
+        2.0 * scores * (qk_dim + model.v_head_dim) / rate.wide_gemm + constants.score_bytes * scores / rate.bandwidth
+    )
     core = np.where(attention_kernel == UNFUSED, unfused, fused)
 
     width = constants.hidden_passes * model.hidden
@@ -245,8 +260,10 @@ def _expert_layer(
     memory = device.activation_bytes * (held + rows * widths) / rate.bandwidth
     routed = soft_maximum(compute, memory)
     casts = constants.cast_bytes * rows * (model.hidden + model.moe_ffn_hidden)
-    moved = device.activation_bytes * rows * (
-        constants.hidden_passes * model.hidden + constants.inner_passes * model.mlp_matrices * model.moe_ffn_hidden
+    moved = (
+        device.activation_bytes
+        * rows
+        * (constants.hidden_passes * model.hidden + constants.inner_passes * model.mlp_matrices * model.moe_ffn_hidden)
     )
     between = (moved + casts) / rate.bandwidth + shared.elementwise
     has_shared = np.where(model.shared_ffn_hidden > 0, 1.0, 0.0)

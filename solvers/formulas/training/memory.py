@@ -16,7 +16,7 @@ from solvers.columns import Byte, Choice, Count, Flag, Ratio
 from solvers.formulas.training.constants import TrainingConstants
 from solvers.formulas.training.layer import FUSED, UNFUSED, Shard
 from solvers.formulas.training.layout import Layout
-from solvers.formulas.transformer import LayerParams, layer_params
+from solvers.formulas.transformer import LayerParams
 from solvers.records import Architecture, Device
 
 RECOMPUTE = ("none", "selective", "experts", "full")
@@ -57,9 +57,10 @@ class Memory:
     total: Byte
 
 
-def held(model: Architecture, made: Layout, tp_size: Count, pp_size: Count, ep_size: Count, lora: Flag, lora_rank: Count) -> Held:
+def held(
+    model: Architecture, params: LayerParams, made: Layout, tp_size: Count, pp_size: Count, ep_size: Count, lora: Flag, lora_rank: Count
+) -> Held:  # fmt: skip
     """Parameters of one rank's layers, of the embedding (first stage) and of the head (last stage)."""
-    params = layer_params(model)
     layers = np.maximum(model.layers, 1.0)
     blocks = _dense_per_layer(model, params) + params.other / layers
     experts = model.moe_layers / layers * model.num_experts * params.expert
@@ -90,42 +91,51 @@ def training_memory(
     master = np.where(wide < 4.0, 4.0, 0.0)
     states = (OPTIMIZER_BYTES[optimizer] + master) * own.trained
     gradient = gradient_bytes * own.trained
-    split_weights = np.where(zero_stage >= 3, data_shards, 1.0)
-    split_gradients = np.where(zero_stage >= 2, data_shards, 1.0)
-    split_states = np.where(zero_stage >= 1, data_shards, 1.0)
-    split_e_weights = np.where(zero_stage >= 3, made.expert_replicas, 1.0)
-    split_e_gradients = np.where(zero_stage >= 2, made.expert_replicas, 1.0)
-    split_e_states = np.where(zero_stage >= 1, made.expert_replicas, 1.0)
-
     one_stage = pp_size < 2
-    first = own.whole
     last_share = np.where(one_stage, 1.0, made.last_layers / made.stage_layers)
     last = own.dense * last_share + own.head + np.where(one_stage, own.embedding, 0.0)
 
     flying = np.minimum(made.microbatches, pp_size + np.where(made.chunks > 1, (pp_size - 1.0) / made.chunks, 0.0))
     landing = np.minimum(made.microbatches, np.where(made.chunks > 1, pp_size - (pp_size - 1.0) / made.chunks, 1.0))
-    layer_bytes, working = _layer_activations(model, part, ep_size, recompute, attention_kernel, wide, np.minimum(wide, device.weight_bytes))
+    layer_bytes, working = _layer_activations(
+        model, part, ep_size, recompute, attention_kernel, wide, np.minimum(wide, device.weight_bytes)
+    )
     transformer_first = flying * made.stage_layers * layer_bytes + working
     transformer_last = landing * made.stage_layers * last_share * layer_bytes + working
     net = 0.5 * part.sequences * model.forward_traffic * wide / 2.0
-    logits = part.tokens * model.vocab / part.tp_size * constants.logit_memory * np.where(model.encoder_layers > 0, 0.15, 1.0)
+    logits = (
+        part.tokens
+        * model.vocab
+        / part.tp_size
+        * constants.logit_memory
+        * np.where(model.encoder_layers > 0, 0.15, 1.0)
+    )
 
-    gathered = np.where(zero_stage >= 3, np.maximum(own.layer, own.embedding) * (stored + gradient), 0.0)
-    first_total = first * (stored / split_weights + gradient / split_gradients + states / split_states) + transformer_first
-    first_total = first_total + np.where(one_stage, logits, 0.0)
-    last_total = last * (stored / split_weights + gradient / split_gradients + states / split_states) + transformer_last + logits
+    inverse, expert_inverse = 1.0 / data_shards, 1.0 / made.expert_replicas
+    shards_weights, shards_gradients, shards_states = zero_stage >= 3, zero_stage >= 2, zero_stage >= 1
+    weight = stored * np.where(shards_weights, inverse, 1.0)
+    expert_weight = stored * np.where(shards_weights, expert_inverse, 1.0)
+    gradient_each = gradient * np.where(shards_gradients, inverse, 1.0)
+    expert_gradient = gradient * np.where(shards_gradients, expert_inverse, 1.0)
+    state = states * np.where(shards_states, inverse, 1.0)
+    expert_state = states * np.where(shards_states, expert_inverse, 1.0)
+
+    each = weight + gradient_each + state
+    first_total = own.whole * each + transformer_first + np.where(one_stage, logits, 0.0)
+    last_total = last * each + transformer_last + logits
     on_last = last_total > first_total
-    params = np.where(on_last, last, first)
-    scaled = np.where(on_last, last_share, 1.0) * own.experts
+    params = np.where(on_last, last, own.whole)
+    experts = np.where(on_last, last_share, 1.0) * own.experts
+    weights = weight * params + expert_weight * experts
+    gradients = gradient_each * params + expert_gradient * experts
+    optimizer_states = state * params + expert_state * experts
     held_logits = np.where(on_last | one_stage, logits, 0.0)
     activations = np.where(on_last, transformer_last, transformer_first) + net
-    weights = stored * (params / split_weights + scaled / split_e_weights)
-    gradients = gradient * (params / split_gradients + scaled / split_e_gradients)
-    states = states * (params / split_states + scaled / split_e_states)
+    gathered = np.where(shards_weights, np.maximum(own.layer, own.embedding) * (stored + gradient), 0.0)
     buffers = gathered + constants.fragmentation * (activations + held_logits)
     framework = constants.context_bytes
-    total = weights + gradients + states + activations + held_logits + buffers + framework
-    return Memory(weights, gradients, states, activations, held_logits, buffers, framework, total)
+    total = weights + gradients + optimizer_states + activations + held_logits + buffers + framework
+    return Memory(weights, gradients, optimizer_states, activations, held_logits, buffers, framework, total)
 
 
 def _dense_per_layer(model: Architecture, params: LayerParams) -> Count:
@@ -141,7 +151,13 @@ def _dense_per_layer(model: Architecture, params: LayerParams) -> Count:
 
 
 def _layer_activations(
-    model: Architecture, part: Shard, ep_size: Count, recompute: Choice, attention_kernel: Choice, wide: Byte, narrow: Byte
+    model: Architecture,
+    part: Shard,
+    ep_size: Count,
+    recompute: Choice,
+    attention_kernel: Choice,
+    wide: Byte,
+    narrow: Byte,
 ) -> tuple[Byte, Byte]:
     """Bytes that the mean layer keeps for its backward pass, and the working set of the layer that is being run."""
     tp_size, hidden, layers = part.tp_size, model.hidden, np.maximum(model.layers, 1.0)
@@ -153,13 +169,26 @@ def _layer_activations(
     norms = np.where(recompute == NONE, 1.0 + thin, 1.0 + 0.5 * thin) * hidden * part.norm_tokens
     copied = np.where((attention_kernel != FUSED) & (model.mlp_matrices > 2), 1.0, 0.0)
     softmax = (model.attention_layers + model.sliding_layers) / layers
-    kept_attention = softmax * (norms + (heads * (model.head_dim + thin * model.v_head_dim) + keys + copied * (heads + key_heads) * model.head_dim) * part.tokens)
-    kept_linear = model.linear_layers / layers * (norms + 2.0 * model.linear_params / tp_size / np.maximum(hidden, 1.0) * part.tokens)
+    kept_attention = softmax * (
+        norms
+        + (heads * (model.head_dim + thin * model.v_head_dim) + keys + copied * (heads + key_heads) * model.head_dim)
+        * part.tokens
+    )
+    kept_linear = (
+        model.linear_layers
+        / layers
+        * (norms + 2.0 * model.linear_params / tp_size / np.maximum(hidden, 1.0) * part.tokens)
+    )
     mlp_width = (model.mlp_layers * model.ffn_hidden + model.moe_layers * model.shared_ffn_hidden) / layers / tp_size
-    kept_mlp = norms * (model.mlp_layers + model.moe_layers) / layers + (model.mlp_matrices - 1.0 + thin + copied) * mlp_width * part.tokens
+    kept_mlp = (
+        norms * (model.mlp_layers + model.moe_layers) / layers
+        + (model.mlp_matrices - 1.0 + thin + copied) * mlp_width * part.tokens
+    )
     rows = part.tokens * model.top_k / tp_size
     whole_rows = (1.0 + thin) * hidden + (model.mlp_matrices - 1.0 + thin) * model.moe_ffn_hidden
-    kept_rows = np.where(recompute == NONE, whole_rows, thin * hidden + (model.mlp_matrices - 1.0) * model.moe_ffn_hidden)
+    kept_rows = np.where(
+        recompute == NONE, whole_rows, thin * hidden + (model.mlp_matrices - 1.0) * model.moe_ffn_hidden
+    )
     experts = model.moe_layers / layers * rows
     kept_experts = np.where(recompute == EXPERTS, 0.0, experts * kept_rows)
     scores = 5.0 * part.sequences * part.seq_len / part.cp_size * part.seq_len * heads * softmax

@@ -28,7 +28,11 @@ DAY = 86400.0
 
 
 def interruptions(
-    accelerators: Count, accelerator_mtbf: Second, checkpoint_time: Second, restart_time: Second, checkpoint_interval: Second
+    accelerators: Count,
+    accelerator_mtbf: Second,
+    checkpoint_time: Second,
+    restart_time: Second,
+    checkpoint_interval: Second,
 ) -> Interruptions:
     """The share of time in which a run makes progress that it keeps."""
     job_mtbf = accelerator_mtbf / accelerators

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from solvers.columns import Byte, Choice, Count, Flag, Second, otherwise
-from solvers.formulas.collectives import Wires, all_gather_time, all_to_all_time, neighbour_time
+from solvers.formulas.collectives import Wires, all_to_all_time, neighbour_time, ring
 from solvers.formulas.training.constants import TrainingConstants
 from solvers.formulas.training.layer import UNFUSED, LayerTimes, Shard
 from solvers.formulas.training.layout import Layout
 from solvers.formulas.training.memory import EXPERTS, FULL, NONE, Held
 from solvers.records import Architecture, Device
-
 
 BUCKET_PARAMS = 1e6
 """Megatron-Core reduces gradients in buckets of a million parameters a data-parallel rank, and at least forty million."""
@@ -31,7 +30,6 @@ class LayerComm:
     """Exposed communication of the mean layer for one microbatch, forward and backward together."""
 
     tensor: Second
-    context: Second
     expert: Second
 
 
@@ -55,38 +53,36 @@ def layer_comm(
     model: Architecture, device: Device, constants: TrainingConstants, made: Layout, part: Shard, layer: LayerTimes,
     wires: Wires, ep_size: Count, recompute: Choice, sequence_parallel: Flag, expert_imbalance: Count,
 ) -> LayerComm:  # fmt: skip
-    """Tensor-, context- and expert-parallel communication of one layer.
+    """Tensor- and expert-parallel communication of one layer.
 
     Tensor parallelism all-reduces the hidden activations after attention and after the MLP, forward and backward
-    (Shoeybi et al. 2019, arXiv:1909.08053); with sequence parallelism a reduce-scatter and an all-gather move the same.
-    Context parallelism passes keys and values around a ring behind the attention of each block (Liu et al. 2023,
-    arXiv:2310.01889). Experts get each token and return it, forward and backward, once for every node that
-    wants it (DeepSeek-V3, arXiv:2412.19437, section 3.2.2).
+    (Shoeybi et al. 2019, arXiv:1909.08053); with sequence parallelism a reduce-scatter and an all-gather move the same,
+    and a share of them hides behind the layer. Experts get each token and return it, forward and backward, once for every
+    node that wants it (DeepSeek-V3, arXiv:2412.19437, section 3.2.2).
     """
     again = np.where(recompute == FULL, 1.5, 1.0)
-    experts_again = np.where(recompute >= EXPERTS, 1.5, 1.0)
     hidden_bytes = part.tokens * model.hidden * device.activation_bytes
-    attention_layers = (model.attention_layers + model.sliding_layers) / np.maximum(model.layers, 1.0)
-    reduce = 2.0 * all_gather_time(hidden_bytes, part.tp_size, made.tensor_inside, wires)
-    tensor = np.where(part.tp_size > 1, 4.0 * again * reduce, 0.0)
-    hidden_part = np.where(sequence_parallel, constants.tensor_overlap, 0.0)
-    tensor = tensor - np.minimum(hidden_part * tensor, 3.0 * layer.gemm_forward)
+    group = ring(part.tp_size, made.tensor_inside, wires)
+    tensor = 8.0 * again * np.where(part.tp_size > 1, group.all_gather_time(hidden_bytes), 0.0)
+    hides = np.where(sequence_parallel, constants.tensor_overlap, 0.0)
+    tensor = tensor - np.minimum(hides * tensor, layer.forward)
 
+    rows = hidden_bytes / part.tp_size * model.top_k * expert_imbalance
+    expert_nodes = ep_size / made.expert_inside
+    top_k = np.maximum(model.top_k, 1.0)
+    remote = np.minimum(expert_nodes, top_k) / top_k * (expert_nodes - 1.0) / expert_nodes
+    exchange = all_to_all_time(rows, ep_size, made.expert_inside, remote, wires)
+    shown = 4.0 * (1.0 - constants.expert_overlap) * model.moe_layers / np.maximum(model.layers, 1.0)
+    expert = np.where(ep_size > 1, shown * np.where(recompute >= EXPERTS, 1.5, 1.0) * exchange, 0.0)
+    return LayerComm(tensor, expert)
+
+
+def context_exchange(model: Architecture, device: Device, made: Layout, part: Shard, wires: Wires) -> Second:
+    """Context parallelism passes the keys and values of a layer around a ring (Liu et al. 2023, arXiv:2310.01889)."""
     kv_heads = np.maximum(model.kv_heads / part.tp_size, 1.0)
     kv_bytes = part.tokens * kv_heads * (model.head_dim + model.v_head_dim) * device.activation_bytes * part.cp_size
-    ring = all_gather_time(kv_bytes, part.cp_size, made.context_inside, wires)
-    ring_exposed = np.maximum(ring - layer.attention_forward, 0.2 * ring)
-    ring_exposed_back = np.maximum(2.0 * ring - 2.5 * layer.attention_forward, 0.4 * ring)
-    context = np.where(part.cp_size > 1, attention_layers * (ring_exposed * (2.0 * again - 1.0) + ring_exposed_back), 0.0)
-
-    rows = part.tokens / part.tp_size * model.top_k * model.hidden * device.activation_bytes * expert_imbalance
-    expert_nodes = ep_size / made.expert_inside
-    wanted = np.minimum(expert_nodes, np.maximum(model.top_k, 1.0))
-    remote = np.where(expert_nodes > 1, wanted / np.maximum(model.top_k, 1.0) * (expert_nodes - 1.0) / expert_nodes, 0.0)
-    exchange = all_to_all_time(rows, ep_size, made.expert_inside, remote, wires)
-    moe_layers = model.moe_layers / np.maximum(model.layers, 1.0)
-    expert = np.where(ep_size > 1, moe_layers * 4.0 * experts_again * exchange * (1.0 - constants.expert_overlap), 0.0)
-    return LayerComm(tensor, context, expert)
+    group = ring(part.cp_size, made.context_inside, wires)
+    return np.where(part.cp_size > 1, group.all_gather_time(kv_bytes), 0.0)
 
 
 def step_times(
@@ -101,18 +97,16 @@ def step_times(
     again = again + np.where(scores_again, layer.attention_forward, 0.0)
     again = again + np.where(recompute == EXPERTS, layer.experts_forward, 0.0)
     backward = layer.backward + again
-    layer_compute = layer.forward + backward
-    layer_shown = layer_compute + comm.tensor + comm.context + comm.expert
-
+    layer_shown = layer.forward + backward + comm.tensor + comm.expert
     layers = np.maximum(model.layers, 1.0)
-    head_layers = head / layer_shown
-    even = made.stage_layers * layer_shown, made.last_layers * layer_shown + head
-    inner_layers = np.ceil((layers + head_layers) / pp_size - 0.5)
-    last_layers = np.maximum(layers - (pp_size - 1.0) * inner_layers, 0.0)
-    fair = inner_layers * layer_shown, last_layers * layer_shown + head
-    even_beat = np.maximum(even[0], even[1])
-    beat = np.where(balanced, np.minimum(even_beat, np.maximum(fair[0], fair[1])), even_beat)
     whole = layers * layer_shown + head
+    even_beat = np.maximum(made.stage_layers * layer_shown, made.last_layers * layer_shown + head)
+    fair = whole / layer_shown / pp_size
+    fair_beat = np.minimum(
+        _beat(np.floor(fair), layers, layer_shown, head, pp_size),
+        _beat(np.ceil(fair), layers, layer_shown, head, pp_size),
+    )
+    beat = np.where(balanced, np.minimum(even_beat, fair_beat), even_beat)
 
     message = part.tokens / tp_size * model.hidden * device.activation_bytes
     hop = np.where(pp_size > 1, neighbour_time(message, made.stages_apart, wires), 0.0)
@@ -129,7 +123,8 @@ def step_times(
 
     busy = made.microbatches * whole / pp_size
     share = made.microbatches * layers / pp_size
-    tensor, context, expert = share * comm.tensor, share * comm.context, share * comm.expert
+    context_layer = layer.context * np.where(recompute == FULL, 4.0 / 3.0, 1.0)
+    tensor, context, expert = share * comm.tensor, share * context_layer, share * comm.expert
     return StepTimes(
         compute=busy - tensor - context - expert,
         tensor=tensor,
@@ -157,32 +152,32 @@ def _data_parallel(
     """
     wide = device.activation_bytes
     gradients = gradient_bytes * own.trained
-    replicas, inside = made.data_ranks, made.data_inside
-    reduce = all_gather_time(own.whole * gradients, replicas, inside, wires)
-    gather = all_gather_time(own.whole * wide, replicas, inside, wires)
-    expert_replicas, expert_inside = made.expert_replicas, made.expert_data_inside
-    reduce = reduce + all_gather_time(own.experts * gradients, expert_replicas, expert_inside, wires)
-    gather = gather + all_gather_time(own.experts * wide, expert_replicas, expert_inside, wires)
+    group = ring(made.data_ranks, made.data_inside, wires)
+    peers = ring(made.expert_replicas, made.expert_data_inside, wires)
+    bucket = otherwise(bucket_size, gradient_bytes * BUCKET_PARAMS * np.maximum(40.0, made.data_ranks))
+    starts = np.maximum(own.whole * gradients / bucket - 1.0, 0.0) * group.latency
+    reduce = group.all_gather_time(own.whole * gradients) + peers.all_gather_time(own.experts * gradients) + starts
+    gather = group.all_gather_time(own.whole * wide) + peers.all_gather_time(own.experts * wide) + starts
 
     can_hide = np.where(data_overlap, constants.data_overlap, 0.0)
     last_one = 1.0 / np.maximum(made.stage_layers, 1.0)
     forward_cover = can_hide * (made.stage_layers * forward + head / 3.0)
     backward_cover = can_hide * (made.stage_layers * backward + head / 1.5)
-    bucket = otherwise(bucket_size, gradient_bytes * BUCKET_PARAMS * np.maximum(40.0, replicas))
-    hop = all_gather_time(0.0, replicas, inside, wires)
-    starts = np.maximum(own.whole * gradients / bucket - 1.0, 0.0) * hop
-    reduce, gather = reduce + starts, gather + starts
     update = np.where(zero_stage >= 1, _shown(own.trained * gather, forward_cover, last_one), 0.0)
-    whole_reduce = np.where(zero_stage >= 1, reduce, 2.0 * reduce)
-    once = _shown(whole_reduce, backward_cover, last_one) + update
+    once = _shown(np.where(zero_stage >= 1, 1.0, 2.0) * reduce, backward_cover, last_one) + update
 
-    tensors = made.stage_layers * np.where(data_overlap, 1.0, LAYER_TENSORS)
-    start = (tensors - 1.0) * hop
-    every = _shown(gather + start, forward_cover, last_one) + _shown(
-        gather + reduce + 2.0 * start, backward_cover, last_one
-    )
+    start = (made.stage_layers * np.where(data_overlap, 1.0, LAYER_TENSORS) - 1.0) * group.latency
+    gather = gather + start
+    every = _shown(gather, forward_cover, last_one) + _shown(gather + reduce + start, backward_cover, last_one)
     shown = np.where(zero_stage >= 3, made.microbatches * every, once)
-    return np.where(replicas > 1, shown, 0.0)
+    return np.where(made.data_ranks > 1, shown, 0.0)
+
+
+def _beat(stage_layers: Count, layers: Count, layer: Second, head: Second, pp_size: Count) -> Second:
+    """Time of the slowest stage when all but the last have so many layers."""
+    last = layers - (pp_size - 1.0) * stage_layers
+    slowest = np.maximum(stage_layers * layer, last * layer + head)
+    return np.where((last >= 0.0) & (stage_layers > 0.0), slowest, np.inf)
 
 
 def _shown(communication: Second, cover: Second, at_least: Count) -> Second:
@@ -191,7 +186,13 @@ def _shown(communication: Second, cover: Second, at_least: Count) -> Second:
 
 
 def _update(
-    device: Device, constants: TrainingConstants, made: Layout, own: Held, zero_stage: Count, gradient_bytes: Byte, data_shards: Count
+    device: Device,
+    constants: TrainingConstants,
+    made: Layout,
+    own: Held,
+    zero_stage: Count,
+    gradient_bytes: Byte,
+    data_shards: Count,
 ) -> Second:
     """The optimizer reads the gradient, reads and writes master weights and two moments, and writes the weights."""
     traffic = (gradient_bytes + 24.0 + device.activation_bytes) * own.trained

@@ -8,8 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from solvers.columns import Array, Count, Flag, Sample, Token, Unit, otherwise
-from solvers.formulas.transformer import layer_params, windowed
+from solvers.formulas.transformer import LayerParams, windowed
 from solvers.records import Architecture
+
 
 def is_net(model: Architecture) -> Flag:
     """True for models that are known by their published work: convolution nets, vision transformers, diffusion models."""
@@ -26,14 +27,13 @@ def transformer_only(model: Architecture) -> Architecture:
 FlopPerSample = Annotated[Array, Unit("FLOP/sample")]
 
 
-def model_flops(model: Architecture, seq_len: Token, frozen: Flag) -> FlopPerSample:
+def model_flops(model: Architecture, params: LayerParams, seq_len: Token, frozen: Flag) -> FlopPerSample:
     """Work of one sample, forward and backward, recomputation not counted.
 
     Twice the parameters that a token multiplies by, and the scores that attention really needs (half of them where it
     is causal: Megatron-LM and PaLM count them all); backward is twice that, or once where the weights are frozen.
     Chowdhery et al. 2022, arXiv:2204.02311, appendix B.
     """
-    params = layer_params(model)
     softmax = model.attention_layers + model.sliding_layers
     multiplied = (
         softmax * params.attention
