@@ -31,7 +31,9 @@ class Rung:
         """The value in this unit."""
         sign = "−" if value < 0 else ""
         gap = " " if self.after and self.after[0] not in "/" else ""
-        return f"{sign}{self.before}{number(abs(value) if self.factor == 1 else abs(value) / self.factor)}{gap}{self.after}"
+        size = abs(value)
+        shown = f"{size:,}" if isinstance(size, int) else number(size / self.factor)
+        return f"{sign}{self.before}{shown}{gap}{self.after}"
 
 
 def _rungs(*steps: tuple[float, str], before: str = "") -> tuple[Rung, ...]:
@@ -50,7 +52,7 @@ LADDERS: dict[str, tuple[Rung, ...]] = {
     "FLOP/token": _rungs((1e12, "TFLOP/token"), (1e9, "GFLOP/token"), (1, "FLOP/token")),
     "token": _rungs((1, "tokens")),
     "sample": _rungs((1, "samples")),
-    "token/s": _rungs((1, "tokens/s")),
+    "token/s": _rungs((1e6, "million tokens/s"), (1, "tokens/s")),
     "sample/s": _rungs((1, "samples/s")),
     "1/s": _rungs((1, "/s")),
     "W": _rungs((1e6, "MW"), (1e3, "kW"), (1, "W")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
@@ -122,11 +123,21 @@ class Payload:
         return {
             "columns": self.columns,
             "goals": self.goals,
+            "axes": self._axes(),
             "front": {n: _values(self.frames["front"][n]) for n in ("trial", *self.shown)},
             "others": {n: _values(others[n]) for n in ("trial", "feasible", "reasons", *kept) if n in others},
             "plans": [{"trial": p.trial, "role": p.role} for p in self.found.plans],
             "run": str(self.record.path),
         }
+
+    def _axes(self) -> list[str]:
+        """The two objectives that conflict most on the front: those to look at first, the earlier of the two upwards."""
+        pairs = list(itertools.combinations(range(len(self.goals)), 2))
+        if not pairs or len(self.front) < 3:
+            return self.goals[1::-1]
+        ranks = [np.argsort(np.argsort(less(o, self.front))) for o in self.record.study.objectives]
+        up, across = min(pairs, key=lambda p: float(np.corrcoef(ranks[p[0]], ranks[p[1]])[0, 1]))
+        return [self.goals[across], self.goals[up]]
 
     def static_rows(self, count: int) -> list[list[str]]:
         """The first rows of the table, for readers without a script."""

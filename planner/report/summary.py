@@ -119,14 +119,21 @@ def _sources(found: Findings, used: list[Used], columns: int) -> Iterator[tuple[
     if used:
         said = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
         yield from _wrapped(f"{len(used)} catalogue figures ({said}) of {', '.join(entries)}", columns, "  ")
-    prices = [u for u in used if u.quantity.startswith("price")]
-    for price in prices[:4]:
-        yield from _wrapped(f"{price.entry}: {price.said}, {price.note or price.source}", columns, "  ", "dim")
+    prices = [u for u in used if u.quantity == f"price_per_hour_{terms_of(found)}"]
+    if prices:
+        said = ", ".join(f"{u.entry} {u.said}" for u in prices)
+        yield from _wrapped(f"prices ({terms_of(found).replace('_', ' ')}): {said}", columns, "  ")
     estimates = dict.fromkeys(f"{u.quantity.replace('_', ' ')} of {u.entry}" for u in used if u.estimate)
     if estimates:
         yield from _wrapped(f"estimates among them: {', '.join(list(estimates)[:6])}{' ...' if len(estimates) > 6 else ''}", columns, "  ")
     for line in how_sure(found.record.study.solvers):
         yield from _wrapped(line, columns, "  ")
+
+
+def terms_of(found: Findings) -> str:
+    """The terms on which accelerators are had, where one is fixed."""
+    menu = found.record.study.problem.menus.get("terms", ())
+    return str(menu[0].name) if len(menu) == 1 else "on_demand"
 
 
 def _wrapped(text: str, columns: int, indent: str = "", style: str = "plain", hang: int = 0) -> Iterator[tuple[str, str]]:

@@ -96,8 +96,8 @@ const numeric = columns.filter((c) => !c.word);
 const goals = data.goals.map((k) => byKey[k]).filter(Boolean);
 const firstParameter = columns.find((c) => c.role === "parameter" && new Set(front[c.key]).size > 1) || columns[0];
 const state = {
-  x: goals.length > 1 ? goals[1].key : (numeric.find((c) => c.role === "parameter") || numeric[0] || {}).key,
-  y: goals.length ? goals[0].key : (numeric[0] || {}).key,
+  x: data.axes.length > 1 ? data.axes[0] : (numeric.find((c) => c.role === "parameter") || numeric[0] || {}).key,
+  y: data.axes.length > 1 ? data.axes[1] : goals.length ? goals[0].key : (numeric[0] || {}).key,
   colour: goals.length > 2 ? firstParameter.key : (firstParameter || {}).key,
   feasible: true, infeasible: false, logx: undefined, logy: undefined,
   filters: {}, hovered: null, pinned: null, sort: null, all: false,
