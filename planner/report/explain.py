@@ -119,7 +119,7 @@ def document(found: Explanation) -> dict[str, Any]:
             for solver, answer in found.account.answers.items()
         },
         "variations": [
-            {"parameter": v.parameter, "becomes": v.value, "feasible": v.feasible, "reasons": list(v.reasons),
+            {"parameter": v.parameter, "becomes": v.label, "feasible": v.feasible, "reasons": list(v.reasons),
              "improvement": dict(zip(goals, v.changes, strict=True))} for v in found.variations
         ],
         "levers": [

@@ -26,17 +26,14 @@ class Variation:
     """One parameter changed, everything else as it is."""
 
     parameter: str
+    label: Any
     value: str
+    """What it changes to, as a part of a plan's name."""
     adjacent: bool
     feasible: bool
     changes: tuple[float, ...]
     """Of each objective, its relative change, above 0 where the plan becomes better; NaN where it has no value."""
     reasons: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """What it changes to, as a part of a plan's name."""
-        return self.value
 
 
 @dataclass(frozen=True)
@@ -85,11 +82,12 @@ def _varied(study: Study, evaluator: Evaluator, found: Rows, rows: list[tuple[Pa
     points = np.stack([found.full(o) for o in found.objectives], axis=1)
     signals = found.full(found.signals)
     for row, (parameter, coordinate, near) in enumerate(rows, 1):
-        label = parameter.label(np.array([coordinate]))[0]
+        held = parameter.label(np.array([coordinate]))[0]
+        label = held.item() if hasattr(held, "item") else held
         text = evaluator.signals.text(int(signals[row])) or ""
         value = words.part_of_plan(study.columns.get(parameter.name), parameter.name, label)
-        changes = tuple(better(a, b) for a, b in zip(points[0], points[row], strict=True))
-        yield Variation(parameter.name, value, near, not text, changes, tuple(c for c in text.split(",") if c))
+        changes = tuple(better(float(a), float(b)) for a, b in zip(points[0], points[row], strict=True))
+        yield Variation(parameter.name, label, value, near, not text, changes, tuple(c for c in text.split(",") if c))
 
 
 def better(before: float, after: float) -> float:
