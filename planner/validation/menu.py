@@ -73,8 +73,9 @@ TASKS = (
     Task(
         "data_pipeline",
         tells=("stage", "workload", "metric", "value", "unit"),
-        numbers=("n_accelerators", "n_hosts", "cores_or_workers"),
-        words=("family", "stage", "system", "hardware", "workload", "metric", "unit", "flag", *_SOURCE),
+        numbers=("n_accelerators", "n_hosts"),
+        words=("family", "stage", "system", "hardware", "workload", "cores_or_workers", "metric", "unit", "flag",
+               *_SOURCE),
         layout=("n_accelerators", "n_hosts", "cores_or_workers"),
         cell="workload",
     ),

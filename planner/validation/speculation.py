@@ -164,7 +164,7 @@ def cycles(rows: Rows, steps: Passes, tokens: Array, figures: Mapping[str, float
 def costs_of(figures: Mapping[str, float]) -> SpeculationCosts:
     """The constants of verification, as serving has them."""
     return SpeculationCosts(
-        figures["acceptance_decay"],
+        figures["miss_growth"],
         figures["additive_share"],
         figures["snapshot_passes"],
         figures["recurrence_time"],
@@ -191,7 +191,7 @@ def usual_tokens(rows: Rows, figures: Mapping[str, float], overall: np.ndarray) 
     rate = np.array([figures[f"acceptance_{m}"] for m in rows.method])
     tree = ~rows.is_chain & (rows.verified > TREE)
     branched = branched_acceptance(rate, np.where(tree, figures["tree_width"], 1.0), figures["sibling_catch"])
-    gained = expected_tokens(branched, figures["acceptance_decay"], rows.drafted)
+    gained = expected_tokens(branched, figures["miss_growth"], rows.drafted)
     kind = np.where(np.isin(rows.method, COPYING), "copied", "written")
     ease = np.array([figures[f"ease_{k}_{w}"] for k, w in zip(kind, rows.workload, strict=True)])
     eased = 1.0 + (np.where(np.isfinite(overall), overall, gained) - 1.0) * ease

@@ -46,8 +46,13 @@ class EconomicsPlan:
     n_accelerators: Count = parameter(
         "accelerators that are paid for", default=1, integer=True, minimum=1, source="accelerators_used"
     )
-    effective_throughput: TokenPerSecond = parameter("tokens a second of the whole plan", optional=True, above=0)
+    effective_throughput: TokenPerSecond = parameter(
+        "tokens a second of the whole plan", optional=True, minimum=0, source="token_throughput"
+    )
     throughput: SamplePerSecond = parameter("samples a second of one accelerator", optional=True, above=0)
+    sample_throughput: SamplePerSecond = parameter(
+        "samples a second of the whole plan (throughput of each accelerator where not given)", optional=True, above=0
+    )
     tokens_per_query: Token = parameter(
         "generated tokens of one question, all samples together", optional=True, above=0
     )
@@ -89,7 +94,7 @@ class EconomicsPlan:
 
 @dataclass(frozen=True)
 class EconomicsAnswer:
-    """Money, energy, carbon. Columns a token are NaN where the plan makes no tokens, and those a sample or a question likewise."""
+    """Money, energy, carbon. What is paid for a token is NaN where the plan makes none; samples and questions likewise."""
 
     cost_per_hour: UsdPerHour = column("the whole plan for an hour")
     cost_per_token: UsdPerToken = column("one token")
@@ -128,22 +133,23 @@ class EconomicsModel(Solver):
         )
         bought = (price.is_owned > 0) & ~np.isnan(plan.purchase_price)
         cost_per_hour = np.where(bought, ownership.owned_per_hour, price.price_per_hour) * plan.n_accelerators
-        per_second = cost_per_hour / (HOUR * plan.busy_fraction)
-        duration = run_time(plan.duration_days, plan.run_tokens, plan.effective_throughput * plan.busy_fraction)
+        pace = np.where(plan.effective_throughput > 0, plan.effective_throughput, np.nan) * plan.busy_fraction
+        samples = otherwise(plan.sample_throughput, plan.throughput * plan.n_accelerators)
+        duration = run_time(plan.duration_days, plan.run_tokens, pace)
         used = footprint(watts, plan.n_accelerators, duration, grid)
-        cost_per_token = per_second / plan.effective_throughput
+        cost_per_token = cost_per_hour / (HOUR * pace)
         return EconomicsAnswer(
             cost_per_hour=cost_per_hour,
             cost_per_token=cost_per_token,
             cost_per_million_tokens=cost_per_token * 1e6,
-            cost_per_sample=per_second / (plan.throughput * plan.n_accelerators),
+            cost_per_sample=cost_per_hour / (HOUR * plan.busy_fraction * samples),
             cost_per_query=cost_per_token * plan.tokens_per_query,
             cost_per_correct_answer=cost_per_token * plan.tokens_per_query / np.maximum(plan.answer_accuracy, 1e-9),
             cost_per_run=cost_per_hour * (duration / HOUR),
             run_time=duration,
             facility_power=used.power,
             energy_per_run=used.energy,
-            facility_energy_per_token=used.power / (plan.effective_throughput * plan.busy_fraction),
+            facility_energy_per_token=used.power / pace,
             electricity_cost_per_run=used.energy * grid.electricity_price,
             carbon_per_run=used.carbon,
             owned_cost_per_hour=ownership.owned_per_hour * plan.n_accelerators,

@@ -18,6 +18,8 @@ from solvers.columns import (
     Joule,
     Ratio,
     Second,
+    Token,
+    TokenPerSecond,
     Usd,
     UsdPerHour,
     UsdPerJoule,
@@ -103,9 +105,9 @@ def buy_or_rent(price: Price, purchase_price: Usd, lifetime: Second, maintenance
     return Ownership(owned, rented, owned / np.maximum(rented, 1e-9))
 
 
-def run_time(duration_days: Count, run_tokens: Count, effective_throughput: Ratio) -> Second:
+def run_time(duration_days: Count, run_tokens: Token, tokens_per_second: TokenPerSecond) -> Second:
     """How long the plan runs: until `run_tokens` are through where they are given, `duration_days` otherwise."""
-    return otherwise(run_tokens / effective_throughput, duration_days * DAY)
+    return otherwise(run_tokens / tokens_per_second, duration_days * DAY)
 
 
 @dataclass(frozen=True)

@@ -43,18 +43,18 @@ def draft_reasons(target: Architecture, draft: Architecture, context: Token) -> 
     )
 
 
-def expected_tokens(acceptance_rate: Ratio, acceptance_decay: Ratio, num_draft_tokens: Token) -> Token:
+def expected_tokens(acceptance_rate: Ratio, miss_growth: Ratio, num_draft_tokens: Token) -> Token:
     """Tokens that a sequence gains a cycle: the accepted drafts, and the one that the target adds.
 
-    `1 + a + a (a d) + a (a d) (a d^2) + ...`: the chance that a draft is accepted falls by `acceptance_decay` from one
-    position to the next, since later guesses rest on guesses. With d = 1 this is (1 - a^(g+1)) / (1 - a), and g + 1 at
-    a = 1 (Leviathan et al., equation 1). Drafts beyond MOST_DRAFT_TOKENS count for nothing.
+    `1 + a1 + a1 a2 + a1 a2 a3 + ...` with `1 - a(i+1) = (1 - a(i)) x miss_growth`: misses grow from one position to the
+    next, since later guesses rest on guesses. With a growth of 1 this is (1 - a^(g+1)) / (1 - a), and at a = 1 it is
+    g + 1 in any case (Leviathan et al., equation 1). Drafts beyond MOST_DRAFT_TOKENS count for nothing.
     """
     tokens, kept, chance = 1.0, 1.0, acceptance_rate
     for position in range(1, MOST_DRAFT_TOKENS + 1):
         kept = kept * chance
         tokens = tokens + kept * (num_draft_tokens >= position)
-        chance = chance * acceptance_decay
+        chance = np.maximum(1.0 - (1.0 - chance) * miss_growth, 0.0)
     return tokens
 
 
@@ -74,7 +74,7 @@ def branched_acceptance(acceptance_rate: Ratio, tree_width: Count, sibling_catch
 class SpeculationCosts:
     """What speculation adds to the passes themselves, and how acceptance falls; fitted to published speed-ups."""
 
-    acceptance_decay: Ratio = column("chance of acceptance at a position over that at the one before")
+    miss_growth: Ratio = column("chance that a drafted token is refused over that at the position before")
     additive_share: Ratio = column("part of the verified tokens' arithmetic that does not overlap with reading weights")
     snapshot_passes: Ratio = column("passes over the recurrent state for each drafted token, kept to roll back")
     recurrence_time: Second = column("time of a drafted token in one recurrent layer, which is sequential")
@@ -151,7 +151,7 @@ def cycle(
 
 def best_draft_length(
     acceptance_rate: Ratio,
-    acceptance_decay: Ratio,
+    miss_growth: Ratio,
     plain_step: Second,
     draft_step: Second,
     time_per_drafted_token: Second,
@@ -168,7 +168,7 @@ def best_draft_length(
     for length in range(1, MOST_DRAFT_TOKENS + 1):
         kept = kept * chance
         tokens = tokens + kept
-        chance = chance * acceptance_decay
+        chance = np.maximum(1.0 - (1.0 - chance) * miss_growth, 0.0)
         rate = tokens / (plain_step + cycle_overhead + length * (draft_step + time_per_drafted_token))
         better = rate > best_rate
         best, best_rate = np.where(better, float(length), best), np.where(better, rate, best_rate)
@@ -244,7 +244,7 @@ def speculate(
             time, its `compute` (matrix products at their achieved rate) and its `host_time` (scheduling and sampling,
             contained in `total`).
     """
-    tokens = expected_tokens(acceptance_rate, costs.acceptance_decay, num_draft_tokens)
+    tokens = expected_tokens(acceptance_rate, costs.miss_growth, num_draft_tokens)
     state_bytes = target.linear_layers * target.linear_state_bytes / tp_size
 
     def at(batch: Sample) -> tuple[Second, Second, Second]:
@@ -286,7 +286,7 @@ def speculate(
     each = (here[1] - here[0]) / num_draft_tokens + batch_size * costs.verified_token_time
     best = best_draft_length(
         acceptance_rate,
-        costs.acceptance_decay,
+        costs.miss_growth,
         here[0],
         here[2],
         each,

@@ -8,7 +8,7 @@ from typing import Any
 from solvers.lowering.constants import constant
 
 _NAMES = {
-    "acceptance_decay": "acceptance_decay",
+    "miss_growth": "miss_growth",
     "additive_share": "additive_share",
     "snapshot_passes": "snapshot_passes",
     "recurrence_time": "recurrence_time",
