@@ -53,7 +53,8 @@ class Free:
 
 SERVERS = ("vLLM", "SGLang", "TensorRT-LLM")
 FREE = (
-    *(Free(q, spread=0.3) for q in ("gemm_slowdown", "read_slowdown", "attention_slowdown", "expert_slowdown", "reduce_slowdown")),
+    Free("read_slowdown", spread=0.15), Free("attention_slowdown", spread=0.15), Free("reduce_slowdown", spread=0.15),
+    Free("expert_slowdown", spread=0.2), Free("walk_slowdown", "", "", "nvfp4", spread=1.0),
     Free("prefill_slowdown", spread=0.3),
     Free("expert_prompt_slowdown", spread=0.5), Free("train_prompts", spread=0.5), Free("mixed_share", spread=0.3), Free("routing_independence", spread=0.4), Free("uneven_ranks", spread=1.0), Free("kernel_time"), Free("prefill_kernel_time"),
     Free("expert_kernels"), Free("latent_kernels"), Free("linear_kernels"),

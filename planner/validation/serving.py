@@ -258,7 +258,7 @@ def served_figures(asked: Prepared, served: dict[str, np.ndarray]) -> np.ndarray
     first = np.where(perf, full["ttft_p99"], full["ttft"])
     token = np.where(local, full["itl"], np.where(perf, full["tpot_p99"], full["tpot"]))
     price = np.array([h.get("price_per_hour_on_demand") or h.get("price_per_hour") or np.nan for h in entries["hardware"]])
-    per_device = output / np.maximum(columns["replicas"] * ranks, 1.0)
+    per_device = full["running_batch"] / (full["itl"] * ranks)  # decode apart from prefill
     prefill = np.where(local, columns["input_tokens"] / full["prefill_time"], full["prefill_throughput"])
     choices = {
         "tpot_ms": token * 1e3,

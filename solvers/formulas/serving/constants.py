@@ -17,6 +17,7 @@ class Engine:
     head_peak_flops: FlopPerSecond = column("dense peak in the arithmetic of the vocabulary head")
     gemm_slowdown: Ratio = column("time of the engine's matrix products over that of the library's best")
     read_slowdown: Ratio = column("time to read the engine's weights over that of the library's best")
+    walk_slowdown: Ratio = column("time to walk the inner dimension of the engine's products over that of the library's")
     attention_slowdown: Ratio = column("time of the engine's attention over the kernel's")
     expert_slowdown: Ratio = column("time of the engine's experts over the kernel's")
     reduce_slowdown: Ratio = column("time of the engine's collectives over the kernel's")

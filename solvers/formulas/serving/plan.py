@@ -23,7 +23,15 @@ from solvers.formulas.serving.steady_state import (
     static_batch,
     with_end,
 )
-from solvers.formulas.serving.step import Layout, Step, decode_attention, forward_step, prompt_attention
+from solvers.formulas.serving.step import (
+    Layout,
+    Rates,
+    Step,
+    decode_attention,
+    forward_step,
+    prompt_attention,
+    step_rates,
+)
 from solvers.formulas.transformer import cache_bytes_per_token, sequence_cache_bytes
 from solvers.records import Architecture, Device
 
@@ -76,7 +84,7 @@ def at_efficiency(kernels: Kernels, engine: Engine, efficiency: Array) -> tuple[
 
 def decode_step(
     model: Architecture, layout: Layout, running: Sample, queries: Token, context: Token, kv_bytes: Byte, sorts: Flag,
-    device: Device, kernels: Kernels, engine: Engine,
+    device: Device, kernels: Kernels, engine: Engine, rates: Rates | None = None,
 ) -> Step:  # fmt: skip
     """One pass of `running` sequences of a replica, each with `queries` new tokens at a context.
 
@@ -84,33 +92,32 @@ def decode_step(
     batch, and the hops between stages. Sampling by top-p or top-k sorts every sequence's logits, which costs more than
     the rest of what a sequence adds.
     """
-    share = np.maximum(running / layout.pp_size, 1.0)
-    on_rank = np.maximum(share / layout.dp_size, 1.0)
+    rates = step_rates(model, layout, device, kernels, engine) if rates is None else rates
+    on_rank = np.maximum(running / (layout.pp_size * layout.dp_size), 1.0)
+    tokens = on_rank * (layout.dp_size * queries)
     attention = decode_attention(model, layout, on_rank, queries, context, kv_bytes, device, kernels, engine)
     step = forward_step(
-        model, layout, on_rank * layout.dp_size * queries, on_rank * layout.dp_size * queries, attention,
-        engine.kernel_time, 1.0, engine.expert_slowdown, device, kernels, engine,
-    )  # fmt: skip
-    size = on_rank * queries * model.hidden * device.activation_bytes
+        model, layout, rates, tokens, tokens, attention, engine.kernel_time, 1.0, rates.expert_slowdown, kernels
+    )
+    host = engine.step_time + (engine.sequence_time + sorts * (model.vocab * engine.sort_time)) * on_rank
+    size = on_rank * (queries * rates.row_bytes)
     hop = point_to_point_time(size, kernels, otherwise(device.link_bandwidth, device.memory_bandwidth))
-    each = engine.sequence_time + sorts * (model.vocab * engine.sort_time)
-    host = engine.step_time + each * on_rank
     return dataclasses.replace(
-        step, total=step.total + (layout.pp_size - 1.0) * hop + host, overhead=step.overhead + host
+        step, total=step.total + (layout.pp_size - 1.0) * hop + host, overhead=step.overhead + host, host_time=host
     )
 
 
 def prompt_step(
     model: Architecture, layout: Layout, prompts: Sample, passed: Token, prompt: Token,
-    device: Device, kernels: Kernels, engine: Engine,
+    device: Device, kernels: Kernels, engine: Engine, rates: Rates | None = None,
 ) -> Step:  # fmt: skip
-    """One pass of `prompts` prompts on every rank, of which a cached prefix leaves `passed` tokens each to be passed."""
+    """One pass of `prompts` prompts on every rank, each with `passed` tokens that no cached prefix answers."""
+    rates = step_rates(model, layout, device, kernels, engine) if rates is None else rates
     attention = prompt_attention(model, layout, prompts, passed, prompt, device, kernels, engine)
     everywhere = prompts * layout.dp_size
     return forward_step(
-        model, layout, everywhere * passed, everywhere, attention,
-        engine.prefill_kernel_time, engine.prefill_slowdown, engine.expert_slowdown * engine.expert_prompt_slowdown,
-        device, kernels, engine,
+        model, layout, rates, everywhere * passed, everywhere, attention,
+        engine.prefill_kernel_time, rates.prompt_slowdown, rates.expert_prompt_slowdown, kernels,
     )  # fmt: skip
 
 
@@ -137,28 +144,28 @@ def serve(plan: Any) -> dict[str, Array]:
     sent = otherwise(plan.num_requests, ENDLESS) / plan.replicas
     slots = np.minimum(np.maximum(most, 1.0), np.maximum(sent, 1.0))
 
+    rates = step_rates(model, layout, device, kernels, engine)
+
     def step(running: Sample) -> Step:
-        return decode_step(model, layout, running, 1.0, request.context, kv_bytes, plan.sampling == 1, device, kernels, engine)
+        return decode_step(model, layout, running, 1.0, request.context, kv_bytes, plan.sampling == 1, device, kernels, engine, rates)
 
     one_step, full_step = step(1.0).total, step(slots).total
     clients = otherwise(plan.concurrency, plan.batch_size)
     closed = np.where(given(plan.concurrency), np.minimum(clients, slots), clients)
     rate = otherwise(plan.request_rate, 1e-9) / plan.replicas
     streams = given(plan.request_rate)
-    rough = prompt_step(model, layout, 1.0, request.passed, request.prompt, device, kernels, engine).total
-    pace = rough / (layout.dp_size * layout.pp_size)
-    opened = running_at_rate(rate, request.output, full_step, one_step, slots, engine, pace)
-    running = np.maximum(np.where(plan.max_load, slots, np.where(streams, np.minimum(opened, slots), closed)), 1.0)
-    clients = np.where(given(plan.concurrency) & ~plan.max_load, clients, running)
-
-    decode = step(running)
-    together = np.where(static, running / layout.dp_size, newcomers(running, request, layout, engine))
-    prompts = prompt_step(model, layout, together, request.passed, request.prompt, device, kernels, engine)
+    settled = np.where(plan.max_load, slots, np.where(streams, 1.0, closed))
+    together = np.where(static, settled / layout.dp_size, newcomers(settled, request, layout, engine))
+    prompts = prompt_step(model, layout, together, request.passed, request.prompt, device, kernels, engine, rates)
     chunks = np.ceil(request.passed / engine.prompt_chunk)
     overlapped = (chunks + layout.pp_size - 1.0) / (chunks * layout.pp_size)
     prefill = np.maximum(prompts.total, 1e-12) * (1.0 - engine.stage_overlap * (1.0 - overlapped))
     pace = np.maximum(prompts.total, 1e-12) / (together * layout.dp_size * layout.pp_size)
 
+    opened = running_at_rate(rate, request.output, full_step, one_step, slots, engine, pace)
+    running = np.maximum(np.where(streams & ~plan.max_load, np.minimum(opened, slots), settled), 1.0)
+    clients = np.where(given(plan.concurrency) & ~plan.max_load, clients, running)
+    decode = step(running)
     spared = np.minimum(engine.mixed_share * decode.shared / (together * layout.dp_size * layout.pp_size), 0.8 * pace)
     stall = (pace - spared) * (1.0 + (layout.dp_size - 1.0) * engine.uneven_ranks)
     loop = closed_loop(

@@ -10,7 +10,7 @@ from solvers.columns import Array, Byte, Flop, Second, Token, given, otherwise
 from solvers.formulas.kernels import Kernels, smooth_maximum
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.plan import at_efficiency, usable
-from solvers.formulas.serving.step import Layout, decode_attention, forward_step, prompt_attention
+from solvers.formulas.serving.step import Layout, decode_attention, forward_step, prompt_attention, step_rates
 from solvers.formulas.transformer import layer_params, mean_keys, windowed
 from solvers.reasons import CONTEXT_EXCEEDED, DOES_NOT_FIT, PRECISION_UNSUPPORTED, flag
 from solvers.records import Architecture, Device
@@ -94,11 +94,11 @@ def sequence_pass(
     single = tokens == 1.0
     decoding = decode_attention(model, ALONE, batch, 1.0, tokens, CACHE_BYTES, device, kernels, engine)
     reading = prompt_attention(model, ALONE, batch, tokens, tokens, device, kernels, engine)
+    rates = step_rates(model, ALONE, device, kernels, engine)
     step = forward_step(
-        model, ALONE, batch * tokens, batch, np.where(single, decoding, reading),
-        np.where(single, engine.kernel_time, engine.prefill_kernel_time), np.where(single, 1.0, engine.prefill_slowdown),
-        engine.expert_slowdown * np.where(single, 1.0, engine.expert_prompt_slowdown),
-        device, kernels, engine,
+        model, ALONE, rates, batch * tokens, batch, np.where(single, decoding, reading),
+        np.where(single, engine.kernel_time, engine.prefill_kernel_time), np.where(single, 1.0, rates.prompt_slowdown),
+        np.where(single, rates.expert_slowdown, rates.expert_prompt_slowdown), kernels,
     )  # fmt: skip
     host = single * (engine.step_time + engine.sequence_time * batch)
     work = forward_work(model, batch, tokens)
