@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from planner import yamltext
 from planner.errors import RunRefused
 from planner.lock import Lock
 from planner.study import Study, deciding, load_study
+from planner.yamlwriter import to_yaml
 from solvers.complaints import InvalidInput
 
 STUDY, INFO, FRONT, TRIALS = "study.yaml", "run.json", "front.parquet", "trials"
@@ -41,7 +41,7 @@ class RunFolder:
         if occupied and not (path / STUDY).is_file() and {p.name for p in path.iterdir()} - {".lock", f".{STUDY}.tmp"}:
             raise RunRefused(f"{path} holds other files than a run's; choose another folder with --out")
         try:
-            (path / TRIALS).mkdir(parents=True, exist_ok=True)
+            path.mkdir(parents=True, exist_ok=True)
             lock = Lock(path)
         except OSError as problem:
             raise RunRefused(f"{path} cannot be written: {problem.strerror or problem}") from problem
@@ -49,6 +49,7 @@ class RunFolder:
         try:
             if (path / STUDY).is_file():
                 _same_study(path, study)
+            made.trials.mkdir(exist_ok=True)
             made.write_study(study)
         except OSError as problem:
             lock.release()
@@ -108,27 +109,6 @@ def write_text(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(aside, path)
-
-
-def to_yaml(data: Mapping[str, Any]) -> str:
-    """Data as YAML: reading it gives the same data."""
-    from ruamel.yaml import YAML
-
-    writer = YAML(typ="safe", pure=True)
-    writer.default_flow_style = None
-    writer.width = 120
-    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-    into = io.StringIO()
-    writer.dump(_quoted(dict(data)), into)
-    return into.getvalue()
-
-
-def _quoted(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _quoted(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_quoted(v) for v in value]
-    return value
 
 
 def read_study(path: Path) -> Study:

@@ -34,9 +34,7 @@ class Given:
                 self.notes.complain(("fixed", name), f"{value!r} is not one value; choices and ranges go into space")
             elif value is None:
                 self.notes.complain(("fixed", name), "has no value")
-            elif column is None or (
-                column.unit != "name" and name in self.chain.outputs and name not in self.chain.inputs
-            ):
+            elif column is None or self._made(name):
                 self._unused(("fixed", name), name)
             elif column.unit == "name":
                 entry = self._entry(name, value, ("fixed", name))
@@ -48,6 +46,9 @@ class Given:
                 except InvalidInput as problem:
                     self.notes.complain(("fixed", name), problem.complaints[0].message)
         return made
+
+    def _made(self, name: str) -> bool:
+        return name in self.chain.outputs and name not in self.chain.inputs
 
     def _unused(self, path: tuple[Any, ...], name: str) -> None:
         if name in self.chain.outputs:
@@ -81,7 +82,7 @@ class Given:
             column, path = self.chain.parameter(name), ("space", name)
             if name in self.fixed or name in self.notes.section("fixed", dict):
                 self.notes.complain(path, "is fixed as well; one of the two has to go")
-            elif column is None or (name in self.chain.outputs and name not in self.chain.inputs):
+            elif column is None or self._made(name):
                 self._unused(path, name)
             else:
                 parameter = self._parameter(column, written, path)
@@ -106,7 +107,8 @@ class Given:
             found = [self._entry(column.name, value, (*path, i)) for i, value in enumerate(written)]
             if written and None in found:
                 return None
-            made = choices(column.name, list(range(len(found))), lambda i: (found[i].name, found[i].name))
+            names = iter([entry.name for entry in found])
+            made = choices(column.name, written, lambda _: (name := next(names), name))
             self.entries[column.name] = tuple(found)
             return dataclasses.replace(made, held=np.arange(len(found)))
         except ParameterError as problem:

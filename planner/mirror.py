@@ -49,7 +49,8 @@ def write_journal(session: Session, front: pa.Table) -> None:
     aside = path.with_name(".journal.tmp")
     aside.unlink(missing_ok=True)
     trials = mirrored(session.study, session.evaluator, session.folder.trials, front)
-    logs = [_study_log(session.study), *(_trial_log(t) for t in trials)]
+    spread = {p.name: distribution_to_json(readable(p)) for p in session.study.space.parameters}
+    logs = [_study_log(session.study), *(_trial_log(t, spread) for t in trials)]
     JournalFileBackend(str(aside)).append_logs(logs)
     aside.replace(path)
 
@@ -174,7 +175,7 @@ def _study_log(study: Study) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _trial_log(trial: FrozenTrial) -> dict[str, Any]:
+def _trial_log(trial: FrozenTrial, spread: dict[str, str]) -> dict[str, Any]:
     values = trial.values
     assert trial.datetime_start is not None
     when = trial.datetime_start.isoformat(timespec="microseconds")
@@ -183,7 +184,7 @@ def _trial_log(trial: FrozenTrial) -> dict[str, Any]:
         "value": values[0] if values is not None and len(values) == 1 else None,
         "values": values if values is not None and len(values) > 1 else None,
         "datetime_start": when, "datetime_complete": when,
-        "distributions": {k: distribution_to_json(d) for k, d in trial.distributions.items()},
+        "distributions": spread,
         "params": {k: trial.distributions[k].to_internal_repr(v) for k, v in trial.params.items()},
         "user_attrs": trial.user_attrs, "system_attrs": trial.system_attrs, "intermediate_values": {},
     }  # fmt: skip

@@ -45,7 +45,7 @@ def _study(notes: Notes, name: str, menu: Mapping[str, Any] | None) -> Study | N
     columns = _columns(chain, given)
     names = Names(columns, {w.name: frozenset(w.says) - {"reasons"} for w in chain.wirings})
     objectives, constraints = objectives_of(notes, names), constraints_of(notes, names)
-    refuse_impossible(notes, constraints, given.space, given.fixed)
+    refuse_impossible(notes, constraints, given)
     options = options_of(notes, notes.section("search", dict), given.space, max(len(objectives), 1))
     if notes.complaints or problem is None:
         return None
@@ -131,20 +131,23 @@ def _resolved(
     notes: Notes, title: str, question: str, chain: Chain, given: Given, options: SearchOptions
 ) -> dict[str, Any]:
     """The study with every default written out."""
-    written = dict(notes.section("fixed", dict))
+    fixed, space = dict(notes.section("fixed", dict)), notes.section("space", dict)
     for name in given.fixed:
-        if name not in written:
-            written[name] = chain.inputs[name].default
-    search = {k: v for k, v in dataclasses.asdict(options).items() if v is not None}
+        if name not in fixed:
+            fixed[name] = chain.inputs[name].default
     made = {
-        "title": title, "question": question, "solvers": list(chain.names), "catalog": notes.section("catalog", dict),
-        "fixed": {k: _plain(v) for k, v in written.items()},
-        "space": {k: [_plain(x) for x in v] if isinstance(v, list) else v for k, v in notes.section("space", dict).items()},
-        "objectives": notes.section("objectives", list), "constraints": notes.section("constraints", list),
-        "search": search, "versions": versions.versions(),
-    }  # fmt: skip
-    optional = ("question", "catalog", "constraints")
-    return {k: v for k, v in made.items() if v or k not in optional}
+        "title": title,
+        "question": question,
+        "solvers": list(chain.names),
+        "catalog": notes.section("catalog", dict),
+        "fixed": {k: _plain(v) for k, v in fixed.items()},
+        "space": {k: [_plain(x) for x in v] if isinstance(v, list) else v for k, v in space.items()},
+        "objectives": notes.section("objectives", list),
+        "constraints": notes.section("constraints", list),
+        "search": {k: v for k, v in dataclasses.asdict(options).items() if v is not None},
+        "versions": versions.versions(),
+    }
+    return {k: v for k, v in made.items() if v or k not in ("question", "catalog", "constraints")}
 
 
 def _plain(value: Any) -> Any:

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from planner.expressions import ExpressionError, Names
+from planner.given import Given
 from planner.goals import Constraint, Objective, constraint, objective, split_objective
 from planner.impossible import never_holds
 from planner.notes import Notes
@@ -60,13 +59,11 @@ def constraints_of(notes: Notes, names: Names) -> tuple[Constraint, ...]:
     return tuple(made.values())
 
 
-def refuse_impossible(
-    notes: Notes, constraints: tuple[Constraint, ...], space: Space, fixed: Mapping[str, np.ndarray]
-) -> None:
+def refuse_impossible(notes: Notes, constraints: tuple[Constraint, ...], given: Given) -> None:
     if notes.complaints:
         return
     texts = [" ".join(str(t).split()) for t in notes.section("constraints", list)]
-    for culprits in never_holds(constraints, space, fixed):
+    for culprits in never_holds(constraints, given.space, given.fixed):
         path = ("constraints", texts.index(culprits[0].text))
         if len(culprits) == 1:
             notes.complain(path, f"{culprits[0].text!r} holds nowhere in the space")
@@ -87,6 +84,8 @@ def options_of(notes: Notes, given: dict[str, Any], space: Space | None, objecti
         )
     if keep not in KEEP:
         notes.complain(("search", "keep"), f"{keep!r} is neither all nor front{near(str(keep), KEEP)}")
+    if keep == "front" and method not in ("grid", "auto"):
+        notes.complain(("search", "keep"), "front is possible only of a grid: other methods go on from their trials")
     trials = _whole(notes, given, "trials", 1, MOST_TRIALS)
     seed, batch = _whole(notes, given, "seed", 0, 2**32 - 1), _whole(notes, given, "batch", 1, 1_000_000)
     if space is not None and method in known and not notes.complaints:
@@ -96,6 +95,8 @@ def options_of(notes: Notes, given: dict[str, Any], space: Space | None, objecti
                 notes.complain(
                     ("space", name), "a range in a grid needs step or powers_of; other methods take it as it is"
                 )
+    if method != "grid":
+        keep = "all"
     return SearchOptions(str(method), trials, seed or 0, batch, str(keep))
 
 

@@ -134,7 +134,7 @@ class _Reader:
             self._stop(f"holds more than {MOST_VALUES:,} values", event)
         self.places.setdefault(path, (event.start_mark.line + 1, event.start_mark.column + 1))
         if kind == "ScalarEvent":
-            return _scalar(event.value) if event.implicit[0] else event.value
+            return scalar(event.value) if event.implicit[0] else event.value
         return self._sequence(events, path) if kind == "SequenceStartEvent" else self._mapping(events, path)
 
     @staticmethod
@@ -178,7 +178,7 @@ _WORDS = {"": None, "~": None, **dict.fromkeys(("null", "Null", "NULL"))} | {
 }
 
 
-def _scalar(text: str) -> Any:
+def scalar(text: str) -> Any:
     """A plain scalar by the core schema of YAML 1.2: `no` and `on` are words, `1e6` is a number."""
     if text in _WORDS:
         return _WORDS[text]

@@ -194,9 +194,6 @@ def _bounded(value: float) -> float:
 
 
 def _check_gp(space: Space, trials: int) -> None:
-    if importlib.util.find_spec("torch") is None:
-        message = "gp needs PyTorch: pip install 'ml-capacity-planner[gp]', or take nsga2 or tpe"
-        raise InvalidInput([Complaint("search.method", message)])
     if trials > GP_TRIALS:
         warnings.warn(
             f"gp is meant for some {GP_TRIALS} trials; {trials} will take long. nsga2 or tpe are quicker", stacklevel=4
@@ -206,6 +203,9 @@ def _check_gp(space: Space, trials: int) -> None:
         warnings.warn(
             f"gp is meant for numeric axes; {', '.join(worded)} are words. nsga2 or tpe suit them", stacklevel=4
         )
+    if importlib.util.find_spec("torch") is None:
+        message = "gp needs PyTorch: pip install 'ml-capacity-planner[gp]', or take nsga2 or tpe"
+        raise InvalidInput([Complaint("search.method", message)])
 
 
 def make(space: Space, method: str, **options: Any) -> Sampled:
