@@ -133,8 +133,11 @@ def _predicted(rows: pd.DataFrame, task: Task, catalog: Any) -> Iterator[pd.Data
     """Predict all rows at once; where a row stops that, halve until it stands alone, and refuse it with what it said."""
     if rows.empty:
         return
+    predict = task.predict
     try:
-        yield task.predict(rows.reset_index(drop=True), catalog)
+        with np.errstate(all="ignore"):
+            found = predict(rows.reset_index(drop=True), catalog)
+        yield found
     except (ValueError, ArithmeticError) as problem:
         if len(rows) == 1:
             yield pd.DataFrame(
@@ -183,7 +186,7 @@ def _scores(frame: pd.DataFrame, task: Task) -> Scores:
         rank_correlation=rank_correlation(answered, task.layout),
         inside_interval=float(inside.mean()) if len(inside) else float("nan"),
         refusals=dict(Counter(_short(r) for r in refused["reason"]).most_common()),
-        regret=regret(answered, task.layout) if task.sweeps else float("nan"),
+        regret=regret(answered, tuple(c for c in task.layout if c != "n_gpus")) if task.sweeps else float("nan"),
     )
 
 
@@ -226,6 +229,8 @@ def rank_correlation(frame: pd.DataFrame, layout: tuple[str, ...]) -> float:
 
 def regret(frame: pd.DataFrame, layout: tuple[str, ...]) -> float:
     """How much is lost by running the layout that is predicted to be best of a sweep: the mean over sweeps.
+
+    A sweep is measured on as many accelerators throughout.
 
     Of a time, the part by which it is longer than the best measured; of a rate, the part by which it is less.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -32,8 +33,16 @@ class Task:
 
     @property
     def predict(self) -> Callable[..., Any]:
-        """The function that predicts such a file."""
-        predict: Callable[..., Any] = importlib.import_module(f"planner.validation.{self.name}").predict
+        """The function that predicts such a file.
+
+        Raises:
+            InvalidInput: nobody wrote one.
+        """
+        module = f"planner.validation.{self.name}"
+        if importlib.util.find_spec(module) is None:
+            message = f"files of {self.name.replace('_', ' ')} measurements are known, and nothing predicts them yet"
+            raise InvalidInput([Complaint("", message)])
+        predict: Callable[..., Any] = importlib.import_module(module).predict
         return predict
 
 
@@ -49,7 +58,7 @@ TASKS = (
         ),
         words=("family", "task", "model", "attn", "recompute", "precision", "hardware", "intra_node_link",
                "inter_node_network", "software", "metric", "tflops_kind", "quality", "flag", *_SOURCE),
-        layout=("micro_batch", "tp_size", "pp_size", "v_stages", "dp_size", "cp_size", "ep_size", "zero_stage",
+        layout=("n_gpus", "micro_batch", "tp_size", "pp_size", "v_stages", "dp_size", "cp_size", "ep_size", "zero_stage",
                 "sequence_parallel", "recompute"),
         sweeps=True,
     ),
