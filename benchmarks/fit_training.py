@@ -40,7 +40,7 @@ ONE_NODE_STRIDE = 13
 FAMILY_ROWS = 12
 """A family with more rows than this counts as if it had this many."""
 SCALE = 0.06
-"""Log error below which a row counts by its square, and above which by its size: the noise between software releases."""
+"""Log error below which a row counts by its square, above by its size: the noise between software releases."""
 SOURCE = "fitted by benchmarks/fit_training.py to published training runs"
 
 
@@ -173,7 +173,7 @@ def table(rows: Rows, predicted: np.ndarray, title: str) -> None:
 
 
 def class_errors(rows: Rows, held: np.ndarray) -> dict[str, float]:
-    """Standard deviation of the log error of left-out families by class, as the interval that holds 80 % of rows implies."""
+    """Standard deviation of the log error of left-out families by class, as 80 % of its rows imply."""
     logs = pd.Series(np.abs(np.log(held / rows.measured)))
     return {
         str(c): float(g.quantile(0.8) / training.NORMAL_80) for c, g in logs.groupby(np.array(rows.run.error_class))

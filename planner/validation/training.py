@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from planner.validation.training_rows import Run, read_runs
-from solvers.faces.distributed import DistributedAnswer, DistributedModel, DistributedPlan
+from solvers.faces.distributed import DistributedAnswer, DistributedModel
 from solvers.formulas.training.work import model_flops
 from solvers.formulas.transformer import layer_params
 from solvers.lowering.constants import constants
@@ -32,14 +32,14 @@ def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
     is right when `fits` is false.
     """
     run = read_runs(frame, catalog)
-    answer = answers(run.plan)
+    answer = DistributedModel.columns(run.plan)
     predicted = in_metric(run, answer)
     spread = np.exp(NORMAL_80 * held_out_error(run))
     bits = np.broadcast_to(answer.reasons, predicted.shape)
     feasible = bits == 0
     reason = np.array([",".join(codes(int(b))) for b in bits], dtype=object)
     usable = run.refusal == ""
-    made = pd.DataFrame(
+    return pd.DataFrame(
         {
             "id": frame["id"].to_numpy(object),
             "family": frame["family"].to_numpy(object),
@@ -56,13 +56,6 @@ def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
             ),
         }
     )
-    return made
-
-
-def answers(plan: DistributedPlan) -> DistributedAnswer:
-    """The plan's answer; a run whose recomputation was not published is given the least that fits."""
-    answer = DistributedModel.columns(plan)
-    return answer
 
 
 def in_metric(run: Run, answer: DistributedAnswer) -> np.ndarray:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from planner.validation import training_text as text
 from solvers.catalog import CatalogError
-from solvers.faces.distributed import TRAINED, DistributedPlan
+from solvers.faces.distributed import TRAINED, DistributedModel, DistributedPlan
 from solvers.formulas.training.constants import TrainingConstants
 from solvers.formulas.training.memory import OPTIMIZERS, RECOMPUTE
 from solvers.lowering.architecture import architecture_row
@@ -20,27 +20,6 @@ from solvers.lowering.training import generation_of, training_row
 from solvers.records import WORK_UNITS, Architecture, Device, Fleet
 
 Array = Any
-
-OLD = re.compile(r"megatron-?(lm|deepspeed)?.*(2019|2020|2021|2022)|megatron-?deepspeed|vtrain|bigscience|bloom", re.I)
-"""Software whose attention is not fused and whose gradients are reduced after the backward pass."""
-
-PORTABLE = re.compile(r"composer|llm-foundry|mosaic|nanotron|triton|pytorch|torchtitan|lit-?gpt|tinyllama", re.I)
-"""Software that runs FlashAttention-1 or -2 on every generation."""
-
-XLA = re.compile(r"jax|pax|maxtext|xla", re.I)
-FSDP = re.compile(r"fsdp|zero-?3|maxtext|pax", re.I)
-CAUSAL_FLOPS = re.compile(r"maxtext|bridge|model-?zoo|megatron[- ]core|nemo(?! ?(framework )?2[0-4])", re.I)
-"""Software that counts the causal half of attention; before 2025 NeMo counted all of it."""
-DDP = re.compile(r"nanotron|pytorch|lightning|torch", re.I)
-"""Software that leaves the reduction of gradients to PyTorch, in buckets of 25 MiB."""
-
-BALANCED = re.compile(r"nanotron", re.I)
-"""Software that shares layers out by their cost, the vocabulary head included."""
-
-NEMO = re.compile(r"nemo|bridge", re.I)
-"""Software whose performance recipes reduce gradients in 16 bit."""
-
-HYBRID = re.compile(r"fsdp (?:\d+ )?in (node|slice)", re.I)
 
 
 @dataclass(frozen=True)
@@ -73,12 +52,13 @@ class _Rows:
         self.frame, self.catalog = frame, catalog
         self.count = len(frame)
         self.refusal = np.full(self.count, "", dtype=object)
-        self.text = [
+        self.words = [
             " ".join(str(v) for v in (r.software, r.source, r.family, r.notes) if isinstance(v, str))
             for r in frame[["software", "source", "family", "notes"]].itertuples()
         ]
         self.hardware = [self._find("hardware", name) for name in frame["hardware"]]
-        self.precision = [self._precision(name) for name in _stated_precision(frame)]
+        stated = zip(frame["precision"], frame["software"], strict=True)
+        self.precision = [self._first("precision", text.precision_words(p, s)) for p, s in stated]
         self.fp16 = np.array(["fp16" in str(p) for p in frame["precision"]])
         self._refuse([h is None for h in self.hardware], [f"the hardware {n} is not known" for n in frame["hardware"]])
         self._refuse(
@@ -93,27 +73,27 @@ class _Rows:
         values = self.frame[name].to_numpy(float)
         return np.where(np.isnan(values), blank, values)
 
-    def says(self, pattern: re.Pattern[str]) -> np.ndarray:
+    def says(self, pattern: Any) -> np.ndarray:
         """Rows whose software, source or notes match."""
-        return np.array([bool(pattern.search(t)) for t in self.text])
+        return np.array([bool(pattern.search(t)) for t in self.words])
 
     def run(self) -> Run:
         model = self._architecture()
         device = self._table(Device, device_row)
         constants = self._table(TrainingConstants, training_row)
-        old, portable, xla = self.says(OLD), self.says(PORTABLE), self.says(XLA)
+        old, portable, xla = self.says(text.OLD), self.says(text.PORTABLE), self.says(text.XLA)
         lora = self._task("lora")
         n = self._accelerators()
         layout = self._layout(model, n, old)
         fleet = self._fleet(device, n)
         engine = np.array([str(p) for p in self.frame["precision"]])
         encoder = model.encoder_layers > 0
-        plain_xla = xla & (np.char.find(engine.astype(str), "TE") < 0) & ~self.says(re.compile("maxtext", re.I))
+        plain_xla = xla & (np.char.find(engine.astype(str), "TE") < 0) & ~self.says(text.MAXTEXT)
         kernel = np.where(old, 2, np.where(portable | plain_xla | encoder, 1, 0))
         kernel = np.where(model.layers < 1, 0, kernel)
         zero = layout["zero_stage"]
-        gradient = np.where(self.fp16 | (zero >= 3) | self.says(NEMO), 0, 1)
-        shard = np.where(self.says(HYBRID), self._hybrid(device, fleet), np.nan)
+        gradient = np.where(self.fp16 | (zero >= 3) | self.says(text.NEMO), 0, 1)
+        shard = np.where(self.says(text.HYBRID), self._hybrid(device, fleet), np.nan)
         recompute = self._recompute(old, model)
         sgd = model.layers < 1
         given_sp = self.number("sequence_parallel")
@@ -125,10 +105,10 @@ class _Rows:
             ep_size=layout["ep_size"], v_stages=layout["v_stages"], zero_stage=zero, shard_size=shard,
             sequence_parallel=sequence_parallel.astype(bool), recompute=recompute, attention_kernel=kernel,
             gradient_precision=gradient, optimizer=np.where(sgd, OPTIMIZERS.index("sgd"), 0),
-            trained=np.where(lora, TRAINED.index("lora"), 0), lora_rank=self._ones(16.0), data_overlap=~old, balanced_stages=self.says(BALANCED),
-            bucket_size=np.where(self.says(DDP), 25.0 * 2**20, np.nan),
-            expert_imbalance=np.where(self.says(re.compile("drop|force|balanced", re.I)), 1.0, 1.1),
-            efficiency=self._ones(np.nan), run_tokens=self._ones(np.nan), run_samples=self._ones(np.nan),
+            trained=np.where(lora, TRAINED.index("lora"), 0), lora_rank=self._ones(16.0), data_overlap=~old,
+            balanced_stages=self.says(text.BALANCED), bucket_size=np.where(self.says(text.DDP), text.BUCKET, np.nan),
+            expert_imbalance=np.where(self.says(text.BALANCED_EXPERTS), 1.0, 1.1),
+            routed_nodes=self._ones(np.nan), efficiency=self._ones(np.nan), run_tokens=self._ones(np.nan), run_samples=self._ones(np.nan),
             checkpoint_time=self._ones(30.0), checkpoint_interval=self._ones(np.nan), restart_time=self._ones(600.0),
         )  # fmt: skip
         unpublished = self.frame["recompute"].isna().to_numpy() & (model.layers >= 1)
@@ -145,7 +125,7 @@ class _Rows:
         classes = self._classes(model, lora)
         return Run(
             plan=plan, metric=metric, refusal=self.refusal, memory_measured=memory,
-            counts_all_attention=~self.says(CAUSAL_FLOPS), hardware_flops=hardware_flops, lora=lora,
+            counts_all_attention=~self.says(text.CAUSAL_FLOPS), hardware_flops=hardware_flops, lora=lora,
             mfu_peak=device.peak_flops, error_class=classes, hardware=self.hardware, precision=self.precision,
         )  # fmt: skip
 
@@ -163,15 +143,8 @@ class _Rows:
         except CatalogError:
             return None
 
-    def _precision(self, name: Any) -> Any:
-        if not isinstance(name, str):
-            return self._find("precision", "bf16")
-        word = name.lower().rstrip("?")
-        for plain in (word, word.split("-")[0], re.split(r"[ ,/+(_]", word)[0]):
-            found = self._find("precision", plain)
-            if found is not None:
-                return found
-        return None
+    def _first(self, kind: str, names: tuple[str, ...]) -> Any:
+        return next((found for name in names if (found := self._find(kind, name)) is not None), None)
 
     def _task(self, word: str) -> np.ndarray:
         return self.frame["task"].astype(str).str.lower().str.contains(word).to_numpy()
@@ -228,32 +201,35 @@ class _Rows:
         guess = np.where(pp > 1, np.minimum(guess, 1.0), guess)
         guess = np.where(model.layers < 1, each, guess)
         micro = np.minimum(self.number("micro_batch", guess), each)
-        fsdp = self.says(FSDP) | ~laid_out
+        fsdp = self.says(text.FSDP) | ~laid_out
         zero = self.number("zero_stage", np.where(fsdp, 3.0, np.where(old, 0.0, 1.0)))
         per_stage = np.floor(np.maximum(model.layers, 1.0) / pp)
         v_blank = np.where((pp > 1) & ~old, np.clip(np.minimum(4.0, per_stage), 1.0, None), 1.0)
         v = self.number("v_stages", v_blank)
         v = np.where(pp > 1, np.minimum(v, np.maximum(per_stage, 1.0)), 1.0)
         return {
-            "batch_size": batch, "seq_len": seq_len, "microbatch_size": micro, "tp_size": tp, "pp_size": pp, "dp_size": dp,
-            "cp_size": cp, "ep_size": ep, "v_stages": v, "zero_stage": zero,
+            "batch_size": batch, "seq_len": seq_len, "microbatch_size": micro, "tp_size": tp, "pp_size": pp,
+            "dp_size": dp, "cp_size": cp, "ep_size": ep, "v_stages": v, "zero_stage": zero,
         }  # fmt: skip
 
     def _fleet(self, device: Device, n: np.ndarray) -> Fleet:
-        per_node = self.number("gpus_per_node", 8.0)
+        per_node = np.maximum(self.number("gpus_per_node", 8.0), 1.0)
+        network = self.frame["inter_node_network"].fillna("").astype(str)
+        ethernet = np.array([bool(text.CLOUD_ETHERNET.search(t)) for t in network])
         ports = [self._network(i, per_node[i]) for i in range(self.count)]
         return Fleet(
-            n_accelerators=n, accelerators_per_node=np.maximum(per_node, 1.0), nic_bandwidth=np.array(ports),
-            fabric_latency=np.where(self.frame["inter_node_network"].astype(str).str.contains("EFA|RoCE|TCP", case=False), 15e-6, 5e-6), oversubscription=self._ones(1.0), accelerator_mtbf=self._ones(1.8e8),
+            n_accelerators=n, accelerators_per_node=per_node, nic_bandwidth=np.array(ports),
+            fabric_latency=np.where(ethernet, text.ETHERNET_LATENCY, text.INFINIBAND_LATENCY),
+            oversubscription=self._ones(1.0), accelerator_mtbf=self._ones(1.8e8),
         )  # fmt: skip
 
     def _network(self, i: int, per_node: float) -> float:
-        text = self.frame["inter_node_network"].iloc[i]
-        default = DEFAULT_PORTS.get(generation_of(self.hardware[i]), 25e9)
-        return network_share(text if isinstance(text, str) else "", per_node, default)
+        words = self.frame["inter_node_network"].iloc[i]
+        default = text.DEFAULT_PORTS[generation_of(self.hardware[i])]
+        return text.network_share(words if isinstance(words, str) else "", per_node, default)
 
     def _hybrid(self, device: Device, fleet: Fleet) -> np.ndarray:
-        slices = np.array([_slice(t) for t in self.text])
+        slices = np.array([text.slice_size(t) for t in self.words])
         return np.where(np.isnan(slices), np.minimum(device.link_domain, fleet.accelerators_per_node), slices)
 
     def _recompute(self, old: np.ndarray, model: Architecture) -> np.ndarray:
@@ -280,49 +256,8 @@ class _Rows:
         return made
 
 
-DEFAULT_PORTS = {
-    "volta": 12.5e9, "ampere": 25e9, "hopper": 50e9, "blackwell": 50e9, "blackwell_ultra": 100e9, "ada": 12.5e9, "cdna": 50e9, "tpu": 6.25e9, "gaudi": 37.5e9,
-}  # fmt: skip
-"""Network bandwidth of one accelerator's share, in byte/s, where a row says nothing: the reference nodes of the time."""
-
-
-def network_share(text: str, per_node: float, default: float) -> float:
-    """Network bandwidth of one accelerator, in byte/s and one direction, from a source's own words.
-
-    Understands "8x200Gb/s per node", "400Gb/s per GPU", "3200Gb/s per node", "1600Gb/s node-node", "8x50GB/s".
-    """
-    words = text.replace(",", "")
-    speed = re.search(r"(?:(\d+)\s*x\s*)?(\d+(?:\.\d+)?)\s*(Tb|Gb|GB)(?:/s|ps|it)?", words)
-    if not speed:
-        return default
-    count = float(speed.group(1) or 1)
-    rate = float(speed.group(2)) * {"Tb": 125e9, "Gb": 0.125e9, "GB": 1e9}[speed.group(3)]
-    if re.search(r"per (gpu|chip|accelerator|card|gcd)", words, re.I):
-        return count * rate
-    if re.search(r"per node|node-node|/node|node\b", words, re.I) or speed.group(1):
-        return count * rate / per_node
-    return rate * count if count * rate <= 100e9 else count * rate / per_node
-
-
-def _stated_precision(frame: pd.DataFrame) -> list[Any]:
-    """The precision column, and FP8 where the software's own name says so (`amp_fp8`)."""
-    says_fp8 = frame["software"].astype(str).str.contains("amp_fp8|fp8 amp", case=False)
-    return list(frame["precision"].where(~says_fp8, "fp8"))
-
-
-def _slice(text: str) -> float:
-    """Chips of one slice of a pod, where a row's notes say how many."""
-    chips = re.search(r"\((\d+) chips each\)", text)
-    if chips:
-        return float(chips.group(1))
-    slices = re.search(r"slice\(s\) of \S*?-(\d+)", text)
-    return float(slices.group(1)) if slices else np.nan
-
-
 def _least_recompute(plan: DistributedPlan, unpublished: np.ndarray) -> DistributedPlan:
     """Where recomputation is not published, or said to be selective without saying of what: the least that fits."""
-    from solvers.faces.distributed import DistributedModel
-
     for name in ("experts", "full"):
         heavier = RECOMPUTE.index(name)
         answer = DistributedModel.columns(plan)
@@ -357,7 +292,9 @@ def _shaped(base: dict[str, np.ndarray], rows: _Rows, own: np.ndarray) -> Archit
     )
     known = base["layers"] > 0
     encoder = np.where(bidirectional, layers, np.where(known & ~own, base["encoder_layers"], 0.0))
-    plain = own & ~hybrid
+    plain = own & ~hybrid & (base["sliding_layers"] < 1)
+    total = given("params_total", "params")
+    active = np.where(base["params_active"] > 0, base["params_active"], total)
     gated = rows.number("gated_mlp", np.where(base["mlp_matrices"] > 2, 1.0, 0.0))
     changed = dict(base)
     is_net = (base["forward_flops"] > 0) & ~own
@@ -366,15 +303,16 @@ def _shaped(base: dict[str, np.ndarray], rows: _Rows, own: np.ndarray) -> Archit
         head_dim=np.where(mla, base["head_dim"], head_dim), v_head_dim=np.where(mla, base["v_head_dim"], head_dim),
         causal=np.where(bidirectional, 0.0, np.where(own, 1.0, base["causal"])),
         encoder_layers=encoder,
-        attention_layers=np.where(is_net, 0.0, np.where(plain & (base["sliding_layers"] < 1), layers, base["attention_layers"])),
+        attention_layers=np.where(is_net, 0.0, np.where(plain, layers, base["attention_layers"])),
+        sliding_layers=np.where(plain, 0.0, base["sliding_layers"]),
         mlp_layers=np.where(hybrid, base["mlp_layers"], layers - moe),
         moe_layers=moe, ffn_hidden=given("ffn_hidden", "ffn_hidden"), num_experts=experts,
         top_k=given("top_k", "top_k"), moe_ffn_hidden=given("moe_ffn_hidden", "moe_ffn_hidden"),
         shared_ffn_hidden=given("shared_ffn_hidden", "shared_expert_ffn"),
         mlp_matrices=np.where(gated > 0, 3.0, 2.0), vocab=given("vocab", "vocab"),
         tied_embeddings=given("tied_embeddings", "tied_embeddings"),
-        params_total=given("params_total", "params"),
-        params_active=rows.number("active_params", np.where(base["params_active"] > 0, base["params_active"], given("params_total", "params"))),
+        params_total=total,
+        params_active=rows.number("active_params", active),
         work_unit=np.where(bidirectional, WORK_UNITS.index("sequence"), base["work_unit"]),
         forward_flops=np.where(is_net, base["forward_flops"], 0.0),
         forward_traffic=np.where(is_net, base["forward_traffic"], 0.0),

@@ -1,4 +1,4 @@
-"""How fast does a fleet train a model? `DistributedModel` lays a training job out and answers with time, memory and power."""
+"""How fast does a fleet train a model? `DistributedModel` lays a job out: time, memory and power."""
 
 from __future__ import annotations
 
@@ -30,7 +30,15 @@ from solvers.columns import (
 )
 from solvers.formulas.collectives import Wires
 from solvers.formulas.training.constants import TrainingConstants
-from solvers.formulas.training.layer import ATTENTION_KERNELS, head_time, layer_times, net_times, rates, shard
+from solvers.formulas.training.layer import (
+    ATTENTION_KERNELS,
+    head_time,
+    layer_mix,
+    layer_times,
+    net_times,
+    rates,
+    shard,
+)
 from solvers.formulas.training.layout import layout, layout_reasons
 from solvers.formulas.training.memory import OPTIMIZERS, RECOMPUTE, held, training_memory
 from solvers.formulas.training.run import interruptions
@@ -108,6 +116,9 @@ class DistributedPlan:
         above=0,
     )
     expert_imbalance: Ratio = parameter("load of the busiest expert rank over the mean", default=1.1, minimum=1)
+    routed_nodes: Count = parameter(
+        "link domains to which the experts of one token are limited (no limit)", optional=True, integer=True, minimum=1
+    )
     efficiency: Ratio = parameter(
         "replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1
     )
@@ -196,6 +207,7 @@ class DistributedModel(Solver):
             link_latency=constants.link_latency,
             network_bandwidth=constants.network_fraction * fleet.nic_bandwidth / fleet.oversubscription,
             network_latency=fleet.fabric_latency,
+            start=constants.collective_start,
         )
 
         made = layout(
@@ -204,28 +216,28 @@ class DistributedModel(Solver):
         )  # fmt: skip
         part = shard(plan.microbatch_size, seq_len, plan.tp_size, plan.cp_size, sequence_parallel)
         rate = rates(device, constants, seq_len, plan.attention_kernel, plan.efficiency)
-        params = layer_params(model)
+        params, mix = layer_params(model), layer_mix(model)
         exchange = context_exchange(model, device, made, part, wires)
         transformer = layer_times(
-            model, device, constants, part, rate, plan.attention_kernel, lora, plan.ep_size, plan.expert_imbalance, params,
-            exchange,
+            model, device, constants, part, rate, plan.attention_kernel, lora, plan.ep_size, plan.expert_imbalance,
+            params, mix, exchange,
         )  # fmt: skip
         net = net_times(model, device, constants, plan.microbatch_size, rate)
         layer = transformer.where(known_by_work, net)
         head = head_time(model, device, constants, part, rate, lora)
         comm = layer_comm(
-            model, device, constants, made, part, layer, wires, plan.ep_size, plan.recompute, sequence_parallel,
-            plan.expert_imbalance,
+            model, device, constants, mix, made, part, layer, wires, plan.ep_size, plan.recompute, sequence_parallel,
+            plan.expert_imbalance, plan.routed_nodes,
         )  # fmt: skip
-        own = held(model, params, made, plan.tp_size, plan.pp_size, plan.ep_size, lora, plan.lora_rank)
+        own = held(model, params, mix, made, plan.tp_size, plan.pp_size, plan.ep_size, lora, plan.lora_rank)
         shards = np.minimum(otherwise(plan.shard_size, made.data_ranks), made.data_ranks)
         times = step_times(
-            model, device, constants, made, own, part, layer, head, comm, wires, plan.tp_size, plan.pp_size,
+            model, device, constants, mix, made, own, part, layer, head, comm, wires, plan.tp_size, plan.pp_size,
             plan.zero_stage, plan.recompute, plan.attention_kernel, gradient_bytes, shards, plan.data_overlap,
             plan.bucket_size, plan.balanced_stages,
         )  # fmt: skip
         memory = training_memory(
-            model, device, constants, made, own, part, plan.pp_size, plan.ep_size, plan.zero_stage, plan.recompute,
+            model, device, constants, mix, made, own, part, plan.pp_size, plan.zero_stage, plan.recompute,
             plan.attention_kernel, plan.optimizer, gradient_bytes, shards,
         )  # fmt: skip
 
@@ -297,7 +309,7 @@ class DistributedModel(Solver):
 
 def _largest(parts: tuple[Second, ...]) -> Choice:
     """The code of the largest of several times; the first of equals."""
-    best, code = parts[0], np.int64(0)
+    best, code = parts[0], np.asarray(0)
     for place, part in enumerate(parts[1:], start=1):
         code = np.where(part > best, np.int64(place), code)
         best = np.maximum(best, part)

@@ -26,6 +26,7 @@ class Wires:
     link_latency: Second
     network_bandwidth: BytePerSecond
     network_latency: Second
+    start: Second
 
 
 def ranks_inside(size: Count, stride: Count, domain: Count) -> Count:
@@ -35,14 +36,14 @@ def ranks_inside(size: Count, stride: Count, domain: Count) -> Count:
 
 @dataclass(frozen=True)
 class Ring:
-    """A group of ranks around which messages are passed: the share of a message that each sends, how fast, and the start."""
+    """A group that passes messages around: the share of a message that each rank sends, how fast, and the start."""
 
     share: Ratio
     bandwidth: BytePerSecond
     latency: Second
 
     def all_gather_time(self, message: Byte) -> Second:
-        """An all-gather, or a reduce-scatter: every rank sends (n-1)/n of the message, hop by hop. An all-reduce is both."""
+        """An all-gather, or a reduce-scatter: every rank sends (n-1)/n of the message. An all-reduce is both."""
         return self.share * message / self.bandwidth + self.latency
 
 
@@ -51,7 +52,8 @@ def ring(size: Count, inside: Count, wires: Wires) -> Ring:
     nodes = size / inside
     network = np.minimum(wires.link_bandwidth, inside * wires.network_bandwidth)
     bandwidth = np.where(nodes > 1.0, network, wires.link_bandwidth)
-    latency = (nodes - 1.0) * wires.network_latency + (size - nodes) * wires.link_latency
+    hops = (nodes - 1.0) * wires.network_latency + (size - nodes) * wires.link_latency
+    latency = np.where(size > 1.0, wires.start + hops, 0.0)
     return Ring((size - 1.0) / size, bandwidth, latency)
 
 
@@ -66,11 +68,11 @@ def all_to_all_time(message: Byte, size: Count, inside: Count, remote_copies: Co
     local = message * (inside - 1.0) / size / wires.link_bandwidth
     remote = message * remote_copies / wires.network_bandwidth
     hops = np.log2(size)
-    return np.maximum(local, remote) + hops * np.where(size > inside, wires.network_latency, wires.link_latency)
+    return wires.start + np.maximum(local, remote) + hops * np.where(size > inside, wires.network_latency, wires.link_latency)
 
 
 def neighbour_time(message: Byte, crosses: Count, wires: Wires) -> Second:
     """One rank sends to the next: over the network where the hop `crosses` from one link domain to another."""
-    over_link = message / wires.link_bandwidth + wires.link_latency
-    over_network = message / wires.network_bandwidth + wires.network_latency
+    over_link = message / wires.link_bandwidth + wires.start
+    over_network = message / wires.network_bandwidth + wires.start + wires.network_latency
     return np.where(crosses, np.maximum(over_link, over_network), over_link)

@@ -21,7 +21,7 @@ WIDE = ("bf16", "fp16")
 
 
 def training_row(hardware: Any, precision: Any, known: Mapping[str, float] | None = None) -> Mapping[str, float]:
-    """The constants of one accelerator in one precision; `known` replaces the catalogue's while they are being fitted."""
+    """The constants of one accelerator in one precision; `known` replaces the catalogue's during a fit."""
     values = known or _values()
     width, generation = _width(precision), generation_of(hardware)
     names = [f.name for f in dataclasses.fields(TrainingConstants) if f.name != "wide_peak_flops"]

@@ -1,7 +1,7 @@
 """What is measured of training software rather than read from a data sheet.
 
-The values live in `catalog/data/training_constants.csv`, each with its source and fit error; `benchmarks/fit_training.py`
-fits those that are fitted.
+The values live in `catalog/data/training_constants.csv`, each with its source and fit error;
+`benchmarks/fit_training.py` fits those that are fitted.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class TrainingConstants:
     collective_fraction: Ratio = column("fraction of the link's peak that collectives reach")
     network_fraction: Ratio = column("fraction of the network ports' peak that collectives reach")
     link_latency: Second = column("latency of one hop over the link")
+    collective_start: Second = column("time to start a collective, whatever its size")
     tensor_overlap: Ratio = column(
         "share of tensor-parallel communication that sequence parallelism hides behind matrix products"
     )

@@ -10,21 +10,63 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Array, Choice, Count, Flag, FlopPerSecond, Ratio, Sample, Second, Token, otherwise
+from solvers.columns import Array, Byte, Choice, Count, Flag, FlopPerSecond, Ratio, Sample, Second, Token, otherwise
 from solvers.formulas.training.constants import TrainingConstants
 from solvers.formulas.transformer import LayerParams, windowed
 from solvers.records import Architecture, Device
 
 ATTENTION_KERNELS = ("fused", "portable", "unfused")
-"""Fused for this generation (cuDNN, FlashAttention-3), fused in general (FlashAttention-1 and -2, Triton), or not fused."""
+"""Fused for this generation (cuDNN, FlashAttention-3), fused in general (FlashAttention-2, Triton), or not fused."""
 
 FUSED, PORTABLE, UNFUSED = range(3)
 
 CONTEXT_UNHIDDEN = 0.2
 """Share of the exchange of keys and values that hides behind nothing: the first step of the ring, uneven steps."""
 
+ATTENTION_KERNEL_COUNT, MLP_KERNEL_COUNT, LINEAR_KERNEL_COUNT = 10.0, 6.0, 15.0
+"""Kernels of a block forward where norms, rotary embedding and activation functions are fused."""
+
+ADAPTER_PASSES, ADAPTER_KERNELS = 16.0, 12.0
+"""Hidden-sized tensors that low-rank adapters of a layer read and write forward, and their kernels (two products and a
+sum for each of four products)."""
+
+SCAN_PASSES = 4.0
+"""Times that the scan of a state-space layer reads or writes its inner activations."""
+
+MASKED = 0.15
+"""Share of its positions that an encoder predicts (Devlin et al. 2019, arXiv:1810.04805, section 3.1)."""
+
+ACCUMULATED_BYTES = 8.0
+"""Reading and writing a 32-bit gradient while it is added up."""
+
 NET_KERNELS = 160.0
 """Kernels of a convolution net forward: some 53 convolutions of ResNet-50, each with its norm and activation."""
+
+
+@dataclass(frozen=True)
+class Mix:
+    """How many of each kind of layer the mean layer is."""
+
+    layers: Count
+    attention: Ratio
+    mlp: Ratio
+    experts: Ratio
+    shared: Ratio
+    linear: Ratio
+
+
+def layer_mix(model: Architecture) -> Mix:
+    """The kinds of layer of a model; a layer usually has attention and an MLP, or experts."""
+    layers = np.maximum(model.layers, 1.0)
+    experts = model.moe_layers / layers
+    return Mix(
+        layers=layers,
+        attention=(model.attention_layers + model.sliding_layers) / layers,
+        mlp=model.mlp_layers / layers,
+        experts=experts,
+        shared=np.where(model.shared_ffn_hidden > 0, experts, 0.0),
+        linear=model.linear_layers / layers,
+    )
 
 
 @dataclass(frozen=True)
@@ -53,12 +95,11 @@ class Shard:
 
 @dataclass(frozen=True)
 class Work:
-    """Time of one kind of layer forward, by kernel class, and what its backward pass adds."""
+    """One kind of layer forward: its products, their weights, what else it reads and writes, and its kernels."""
 
     gemm: Second
-    attention: Second
-    elementwise: Second
-    accumulate: Second
+    weights: Count
+    traffic: Byte
     kernels: Count
 
 
@@ -69,7 +110,6 @@ class LayerTimes:
     forward: Second
     backward: Second
     attention_forward: Second
-    gemm_forward: Second
     experts_forward: Second
     context: Second
 
@@ -79,7 +119,6 @@ class LayerTimes:
             np.where(other_holds, other.forward, self.forward),
             np.where(other_holds, other.backward, self.backward),
             np.where(other_holds, other.attention_forward, self.attention_forward),
-            np.where(other_holds, other.gemm_forward, self.gemm_forward),
             np.where(other_holds, other.experts_forward, self.experts_forward),
             self.context,
         )
@@ -112,43 +151,46 @@ def rates(
 
 def layer_times(
     model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates,
-    attention_kernel: Choice, frozen: Flag, ep_size: Count, expert_imbalance: Ratio, params: LayerParams, exchange: Second,
+    attention_kernel: Choice, frozen: Flag, ep_size: Count, expert_imbalance: Ratio, params: LayerParams, mix: Mix,
+    exchange: Second,
 ) -> LayerTimes:  # fmt: skip
     """Forward and backward of the mean layer.
 
-    The `exchange` of keys and values between context-parallel ranks hides behind attention as far as that lasts. Backward
-    multiplies by the transposed weights and by the activations (the latter not where the weights are frozen),
+    The `exchange` of keys and values between context-parallel ranks hides behind attention as far as that lasts.
+    Backward multiplies by the transposed weights and by the activations (the latter not where the weights are frozen),
     and fused attention recomputes its scores: five products against two. A pass takes as long as the device needs, or
     as long as the host needs to launch its kernels.
     """
-    attention = _attention_layer(model, device, constants, part, rate, attention_kernel, params)
-    dense = _mlp_layer(model, device, constants, part, rate)
-    experts = _expert_layer(model, device, constants, part, rate, ep_size, expert_imbalance)
-    linear = _linear_layer(model, device, constants, part, rate)
-    layers = np.maximum(model.layers, 1.0)
-    a = (model.attention_layers + model.sliding_layers) / layers
-    d, e, s = model.mlp_layers / layers, model.moe_layers / layers, model.linear_layers / layers
-    gemm = a * attention.gemm + d * dense.gemm + e * experts.gemm + s * linear.gemm
-    core = a * attention.attention
+    core = mix.attention * attention_core(model, constants, part, rate, attention_kernel)
+    kinds = (
+        (mix.attention, _attention_layer(model, device, constants, part, rate, params)),
+        (mix.mlp, _mlp(model, device, constants, part, rate, model.ffn_hidden)),
+        (mix.shared, _mlp(model, device, constants, part, rate, model.shared_ffn_hidden)),
+        (mix.experts, _expert_layer(model, device, constants, part, rate, ep_size, expert_imbalance)),
+        (mix.linear, _linear_layer(model, device, constants, part, rate)),
+    )
+    gemm = sum(share * work.gemm for share, work in kinds)
+    between = sum(share * work.traffic for share, work in kinds) / rate.bandwidth
+    accumulate = ACCUMULATED_BYTES * sum(share * work.weights for share, work in kinds) / rate.bandwidth
+    kernels = sum(share * work.kernels for share, work in kinds) + np.where(frozen, ADAPTER_KERNELS, 0.0)
+    adapters = np.where(frozen, ADAPTER_PASSES, 0.0) * part.tokens * model.hidden / part.tp_size
+    between = between + adapters * device.activation_bytes / rate.bandwidth
+
     core_back = np.where(attention_kernel == UNFUSED, 2.0, 2.5) * core
-    passed, alone = a * exchange, CONTEXT_UNHIDDEN * a * exchange
+    passed = mix.attention * exchange
+    alone = CONTEXT_UNHIDDEN * passed
     shown = np.maximum(passed - core, 0.0) + alone
     shown_back = np.maximum(2.0 * passed - core_back, 0.0) + 2.0 * alone
-    between = a * attention.elementwise + d * dense.elementwise + e * experts.elementwise + s * linear.elementwise
-    accumulate = a * attention.accumulate + d * dense.accumulate + e * experts.accumulate + s * linear.accumulate
-    kernels = a * attention.kernels + d * dense.kernels + e * experts.kernels + s * linear.kernels
-
     launch = np.where(attention_kernel == UNFUSED, 2.0, 1.0) * kernels * constants.launch_time
-    gaps = kernels * constants.kernel_gap
-    learn = np.where(frozen, 1.0, 2.0)
-    forward = gemm + core + shown + between + gaps
-    backward = learn * gemm + core_back + shown_back + 2.0 * between + learn * gaps + np.where(frozen, 0.0, accumulate)
+    products = gemm + kernels * constants.kernel_gap
+    forward = products + core + shown + between
+    backward = np.where(frozen, products, 2.0 * products + accumulate) + core_back + shown_back + 2.0 * between
+    experts = kinds[3][1]
     return LayerTimes(
         forward=soft_maximum(forward, launch),
         backward=soft_maximum(backward, 1.5 * launch),
         attention_forward=core,
-        gemm_forward=gemm,
-        experts_forward=e * (experts.gemm + experts.elementwise),
+        experts_forward=mix.experts * (experts.gemm + experts.traffic / rate.bandwidth),
         context=shown + shown_back,
     )
 
@@ -158,9 +200,9 @@ def head_time(
 ) -> Second:
     """The vocabulary head and the loss of one microbatch, forward and backward, in the wider arithmetic.
 
-    An encoder trained on masked tokens predicts about 15 % of its positions (Devlin et al. 2019, section 3.1).
+    An encoder is trained to predict its masked tokens only.
     """
-    predicted = np.where(model.encoder_layers > 0, 0.15, 1.0)
+    predicted = np.where(model.encoder_layers > 0, MASKED, 1.0)
     logits = part.tokens * predicted * model.vocab / part.tp_size
     learn = np.where(frozen, 2.0, 3.0)
     return learn * 2.0 * logits * model.hidden / rate.wide_gemm + constants.logit_bytes * logits / rate.bandwidth
@@ -178,101 +220,87 @@ def net_times(
     traffic = passes * images * model.forward_traffic * wide / rate.bandwidth
     launch = NET_KERNELS * constants.launch_time
     forward = soft_maximum(work + traffic, launch)
-    return LayerTimes(forward, soft_maximum(2.0 * (work + traffic), 1.5 * launch), 0.0, work, 0.0, 0.0)
+    return LayerTimes(forward, soft_maximum(2.0 * (work + traffic), 1.5 * launch), 0.0, 0.0, 0.0)
 
 
 def soft_maximum(a: Array, b: Array) -> Array:
     """The larger of two, and up to 19 % more where they are alike: they overlap, but never quite."""
-    p, q = a * a, b * b
-    return np.sqrt(np.sqrt(p * p + q * q))
+    return np.sqrt(np.hypot(a * a, b * b))
 
 
-def _product(
-    device: Device, rate: Rates, flops: FlopPerSecond, tokens: Token, weights: Count, widths: Count
-) -> tuple[Second, Second]:
-    """Products of `tokens` rows with `weights` in all, reading and writing `widths` a row; and adding up their gradients."""
-    compute = 2.0 * tokens * weights / flops
+def attention_core(
+    model: Architecture, constants: TrainingConstants, part: Shard, rate: Rates, attention_kernel: Choice
+) -> Second:
+    """Scores, softmax and weighted values of one layer forward.
+
+    Fused kernels skip the half that a causal mask hides; separate kernels do not, and write every score to memory.
+    """
+    queries = part.sequences * part.seq_len / part.cp_size * (model.heads / part.tp_size)
+    widths = model.head_dim + model.v_head_dim
+    span = np.where(model.causal, 0.5, 1.0) * part.seq_len
+    window = np.minimum(windowed(model), span)
+    softmax_layers = np.maximum(model.attention_layers + model.sliding_layers, 1.0)
+    keys = (model.attention_layers * span + model.sliding_layers * window) / softmax_layers
+    fused = 2.0 * widths * keys / rate.attention
+    unfused = part.seq_len * (2.0 * widths / rate.wide_gemm + constants.score_bytes / rate.bandwidth)
+    return queries * np.where(attention_kernel == UNFUSED, unfused, fused)
+
+
+def _product(device: Device, rate: Rates, tokens: Token, weights: Count, widths: Count) -> Second:
+    """Products of `tokens` rows with `weights` in all, reading and writing `widths` a row."""
+    compute = 2.0 * tokens * weights / rate.gemm
     memory = device.activation_bytes * (weights + tokens * widths) / rate.bandwidth
-    return soft_maximum(compute, memory), 8.0 * weights / rate.bandwidth
+    return soft_maximum(compute, memory)
 
 
 def _attention_layer(
-    model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates, attention_kernel: Choice,
-    params: LayerParams,
-) -> Work:  # fmt: skip
+    model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates, params: LayerParams
+) -> Work:
     heads = model.heads / part.tp_size
     kv_heads = np.where(model.kv_heads > 0, np.maximum(model.kv_heads / part.tp_size, 1.0), 0.0)
-    qk_dim = model.head_dim
-    inner = heads * (qk_dim + model.v_head_dim) + kv_heads * (qk_dim + model.v_head_dim)
+    inner = (heads + kv_heads) * (model.head_dim + model.v_head_dim)
     latent = model.q_lora_rank + model.kv_lora_rank + model.qk_rope_head_dim
     copied = np.where(model.mla, model.hidden * latent, 0.0)
     weights = (params.attention - copied) / part.tp_size + copied
-    gemm, accumulate = _product(device, rate, rate.gemm, part.tokens, weights, 2.0 * model.hidden + inner)
-
-    queries = part.sequences * part.seq_len / part.cp_size
-    softmax_layers = np.maximum(model.attention_layers + model.sliding_layers, 1.0)
-    span = np.where(model.causal, 0.5, 1.0) * part.seq_len
-    window = np.minimum(windowed(model), span)
-    keys = (model.attention_layers * span + model.sliding_layers * window) / softmax_layers
-    fused = 2.0 * queries * keys * heads * (qk_dim + model.v_head_dim) / rate.attention
-    scores = queries * part.seq_len * heads
-    unfused = (
-        2.0 * scores * (qk_dim + model.v_head_dim) / rate.wide_gemm + constants.score_bytes * scores / rate.bandwidth
-    )
-    core = np.where(attention_kernel == UNFUSED, unfused, fused)
-
-    width = constants.hidden_passes * model.hidden
-    casts = constants.cast_bytes * (part.tokens * (model.hidden + heads * model.v_head_dim))
-    moved = device.activation_bytes * (width * part.norm_tokens + constants.inner_passes * inner * part.tokens) + casts
-    return Work(gemm, core, moved / rate.bandwidth, accumulate, 10.0)
-
-
-def _mlp_layer(model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates) -> Work:
-    return _mlp(model, device, constants, part, rate, model.ffn_hidden)
+    gemm = _product(device, rate, part.tokens, weights, 2.0 * model.hidden + inner)
+    casts = constants.cast_bytes * (model.hidden + heads * model.v_head_dim)
+    norms = constants.hidden_passes * model.hidden * part.norm_tokens
+    traffic = device.activation_bytes * (norms + constants.inner_passes * inner * part.tokens) + casts * part.tokens
+    return Work(gemm, weights, traffic, ATTENTION_KERNEL_COUNT)
 
 
 def _mlp(
     model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates, width: Count
 ) -> Work:
+    """A dense MLP, or the shared experts of a layer."""
     inner = width / part.tp_size
-    weights = model.mlp_matrices * model.hidden * inner
-    gemm, accumulate = _product(
-        device, rate, rate.gemm, part.tokens, weights, 2.0 * model.hidden + model.mlp_matrices * inner
-    )
-    casts = constants.cast_bytes * part.tokens * (model.hidden + inner)
-    moved = device.activation_bytes * (
-        constants.hidden_passes * model.hidden * part.norm_tokens
-        + constants.inner_passes * model.mlp_matrices * inner * part.tokens
-    )
-    return Work(gemm, 0.0 * gemm, (moved + casts) / rate.bandwidth, accumulate, 6.0)
+    wide = model.mlp_matrices * inner
+    weights = model.hidden * wide
+    gemm = _product(device, rate, part.tokens, weights, 2.0 * model.hidden + wide)
+    casts = constants.cast_bytes * (model.hidden + inner)
+    norms = constants.hidden_passes * model.hidden * part.norm_tokens
+    traffic = device.activation_bytes * (norms + constants.inner_passes * wide * part.tokens) + casts * part.tokens
+    return Work(gemm, weights, traffic, MLP_KERNEL_COUNT)
 
 
 def _expert_layer(
     model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates,
     ep_size: Count, expert_imbalance: Ratio,
 ) -> Work:  # fmt: skip
-    shared = _mlp(model, device, constants, part, rate, model.shared_ffn_hidden)
+    """The routed experts of a layer: grouped products, and tokens sorted to experts and back."""
     rows = part.tokens * model.top_k / part.tp_size * expert_imbalance
-    one = model.mlp_matrices * model.hidden * model.moe_ffn_hidden
-    held = one * model.num_experts / (ep_size * np.where(ep_size > 1, 1.0, part.tp_size))
+    wide = model.mlp_matrices * model.moe_ffn_hidden
+    one = wide * model.hidden
+    weights = one * model.num_experts / (ep_size * np.where(ep_size > 1, 1.0, part.tp_size))
     compute = 2.0 * rows * one / rate.grouped_gemm
-    widths = 2.0 * model.hidden + model.mlp_matrices * model.moe_ffn_hidden
-    memory = device.activation_bytes * (held + rows * widths) / rate.bandwidth
-    routed = soft_maximum(compute, memory)
-    casts = constants.cast_bytes * rows * (model.hidden + model.moe_ffn_hidden)
-    moved = (
-        device.activation_bytes
-        * rows
-        * (constants.hidden_passes * model.hidden + constants.inner_passes * model.mlp_matrices * model.moe_ffn_hidden)
-    )
-    between = (moved + casts) / rate.bandwidth + shared.elementwise
-    has_shared = np.where(model.shared_ffn_hidden > 0, 1.0, 0.0)
+    memory = device.activation_bytes * (weights + rows * (2.0 * model.hidden + wide)) / rate.bandwidth
+    casts = constants.cast_bytes * (model.hidden + model.moe_ffn_hidden)
+    passes = constants.hidden_passes * model.hidden + constants.inner_passes * wide
     return Work(
-        gemm=routed + has_shared * shared.gemm,
-        attention=0.0 * routed,
-        elementwise=between,
-        accumulate=8.0 * held / rate.bandwidth + has_shared * shared.accumulate,
-        kernels=constants.routed_kernels + 6.0 * has_shared,
+        gemm=soft_maximum(compute, memory),
+        weights=weights,
+        traffic=rows * (device.activation_bytes * passes + casts),
+        kernels=constants.routed_kernels,
     )
 
 
@@ -280,8 +308,7 @@ def _linear_layer(model: Architecture, device: Device, constants: TrainingConsta
     """A state-space or linear-attention layer: its products, and a scan that moves its inner activations."""
     weights = model.linear_params / part.tp_size
     inner = weights / np.maximum(model.hidden, 1.0)
-    gemm, accumulate = _product(device, rate, rate.gemm, part.tokens, weights, 2.0 * model.hidden + inner)
-    moved = device.activation_bytes * (
-        constants.hidden_passes * model.hidden * part.norm_tokens + 4.0 * inner * part.tokens
-    )
-    return Work(gemm, 0.0 * gemm, moved / rate.bandwidth, accumulate, 15.0)
+    gemm = _product(device, rate, part.tokens, weights, 2.0 * model.hidden + inner)
+    norms = constants.hidden_passes * model.hidden * part.norm_tokens
+    traffic = device.activation_bytes * (norms + SCAN_PASSES * inner * part.tokens)
+    return Work(gemm, weights, traffic, LINEAR_KERNEL_COUNT)

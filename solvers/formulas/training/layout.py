@@ -46,9 +46,10 @@ class Layout:
 
 def layout(
     model: Architecture, n_accelerators: Count, domain: Count, per_node: Count, batch_size: Sample,
-    microbatch_size: Sample, tp_size: Count, pp_size: Count, dp_size: Count, cp_size: Count, ep_size: Count, v_stages: Count,
+    microbatch_size: Sample, tp_size: Count, pp_size: Count, dp_size: Count, cp_size: Count, ep_size: Count,
+    v_stages: Count,
 ) -> Layout:  # fmt: skip
-    """Resolve what is left open; an impossible layout gets the nearest possible counts, and `layout_reasons` its mark."""
+    """Resolve what is left open; an impossible layout gets the nearest possible counts (see `layout_reasons`)."""
     inner = tp_size * cp_size
     stage = inner * pp_size
     replicas = otherwise(dp_size, np.maximum(np.floor(n_accelerators / stage), 1.0))

@@ -1,9 +1,9 @@
 """What a training step holds on the fullest accelerator.
 
 Parameters, gradients and optimizer states by ZeRO stage (Rajbhandari et al. 2020, arXiv:1910.02054); activations by
-recomputation mode (Korthikanti et al. 2022, arXiv:2205.05198, which counts 34 bytes a hidden unit with dropout masks; without
-dropout 32); microbatches in flight by schedule (Narayanan et al. 2021). The first stage holds most microbatches, the
-last one the logits; the fuller decides.
+recomputation mode (Korthikanti et al. 2022, arXiv:2205.05198, who count 34 bytes a hidden unit with dropout masks;
+without dropout 32); microbatches in flight by schedule (Narayanan et al. 2021). The first stage holds most
+microbatches, the last one the logits; the fuller decides.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from solvers.columns import Byte, Choice, Count, Flag, Ratio
 from solvers.formulas.training.constants import TrainingConstants
-from solvers.formulas.training.layer import FUSED, UNFUSED, Shard
+from solvers.formulas.training.layer import FUSED, MASKED, UNFUSED, Mix, Shard
 from solvers.formulas.training.layout import Layout
 from solvers.formulas.transformer import LayerParams
 from solvers.records import Architecture, Device
@@ -28,6 +28,10 @@ NONE, SELECTIVE, EXPERTS, FULL = range(4)
 OPTIMIZERS = ("adam", "adam_16bit_moments", "sgd")
 OPTIMIZER_BYTES = np.array([8.0, 4.0, 4.0])
 """Bytes of optimizer state a parameter, beside the 32-bit master copy that narrower weights need."""
+
+
+KEPT_SCORE_BYTES = 5.0
+"""Bytes kept for each score where attention is not fused: softmax's output, and dropout's output and mask."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,15 @@ class Memory:
 
 
 def held(
-    model: Architecture, params: LayerParams, made: Layout, tp_size: Count, pp_size: Count, ep_size: Count, lora: Flag, lora_rank: Count
+    model: Architecture, params: LayerParams, mix: Mix, made: Layout, tp_size: Count, pp_size: Count, ep_size: Count,
+    lora: Flag, lora_rank: Count,
 ) -> Held:  # fmt: skip
     """Parameters of one rank's layers, of the embedding (first stage) and of the head (last stage)."""
-    layers = np.maximum(model.layers, 1.0)
-    blocks = _dense_per_layer(model, params) + params.other / layers
-    experts = model.moe_layers / layers * model.num_experts * params.expert
+    blocks = (
+        mix.attention * params.attention + mix.linear * params.linear + mix.mlp * params.mlp
+        + mix.shared * params.shared + params.other / mix.layers
+    )  # fmt: skip
+    experts = mix.experts * model.num_experts * params.expert
     expert_shards = ep_size * np.where(ep_size > 1, 1.0, tp_size)
     table = model.vocab * model.hidden / tp_size
     adapters = lora_rank * (6.0 * model.hidden + 2.0 * model.ffn_hidden)
@@ -81,8 +88,8 @@ def held(
 
 
 def training_memory(
-    model: Architecture, device: Device, constants: TrainingConstants, made: Layout, own: Held, part: Shard,
-    pp_size: Count, ep_size: Count, zero_stage: Count, recompute: Choice, attention_kernel: Choice, optimizer: Choice,
+    model: Architecture, device: Device, constants: TrainingConstants, mix: Mix, made: Layout, own: Held, part: Shard,
+    pp_size: Count, zero_stage: Count, recompute: Choice, attention_kernel: Choice, optimizer: Choice,
     gradient_bytes: Byte, data_shards: Count,
 ) -> Memory:  # fmt: skip
     """The ledger of the fullest stage."""
@@ -97,19 +104,13 @@ def training_memory(
 
     flying = np.minimum(made.microbatches, pp_size + np.where(made.chunks > 1, (pp_size - 1.0) / made.chunks, 0.0))
     landing = np.minimum(made.microbatches, np.where(made.chunks > 1, pp_size - (pp_size - 1.0) / made.chunks, 1.0))
-    layer_bytes, working = _layer_activations(
-        model, part, ep_size, recompute, attention_kernel, wide, np.minimum(wide, device.weight_bytes)
-    )
+    narrow = np.minimum(wide, device.weight_bytes)
+    layer_bytes, working = _layer_activations(model, mix, part, recompute, attention_kernel, wide, narrow)
     transformer_first = flying * made.stage_layers * layer_bytes + working
     transformer_last = landing * made.stage_layers * last_share * layer_bytes + working
     net = 0.5 * part.sequences * model.forward_traffic * wide / 2.0
-    logits = (
-        part.tokens
-        * model.vocab
-        / part.tp_size
-        * constants.logit_memory
-        * np.where(model.encoder_layers > 0, 0.15, 1.0)
-    )
+    predicted = np.where(model.encoder_layers > 0, MASKED, 1.0)
+    logits = predicted * part.tokens * model.vocab / part.tp_size * constants.logit_memory
 
     inverse, expert_inverse = 1.0 / data_shards, 1.0 / made.expert_replicas
     shards_weights, shards_gradients, shards_states = zero_stage >= 3, zero_stage >= 2, zero_stage >= 1
@@ -138,63 +139,34 @@ def training_memory(
     return Memory(weights, gradients, optimizer_states, activations, held_logits, buffers, framework, total)
 
 
-def _dense_per_layer(model: Architecture, params: LayerParams) -> Count:
-    """Parameters of the mean layer without its routed experts."""
-    layers = np.maximum(model.layers, 1.0)
-    whole = (
-        (model.attention_layers + model.sliding_layers) * params.attention
-        + model.linear_layers * params.linear
-        + model.mlp_layers * params.mlp
-        + model.moe_layers * params.shared
-    )
-    return whole / layers
-
-
 def _layer_activations(
-    model: Architecture,
-    part: Shard,
-    ep_size: Count,
-    recompute: Choice,
-    attention_kernel: Choice,
-    wide: Byte,
-    narrow: Byte,
+    model: Architecture, mix: Mix, part: Shard, recompute: Choice, attention_kernel: Choice, wide: Byte, narrow: Byte
 ) -> tuple[Byte, Byte]:
-    """Bytes that the mean layer keeps for its backward pass, and the working set of the layer that is being run."""
-    tp_size, hidden, layers = part.tp_size, model.hidden, np.maximum(model.layers, 1.0)
-    heads = model.heads / tp_size
-    kv_heads = np.where(model.kv_heads > 0, np.maximum(model.kv_heads / tp_size, 1.0), 0.0)
-    key_heads = np.where(model.mla, heads, kv_heads)
-    keys = key_heads * (model.head_dim + model.v_head_dim)
+    """Bytes that the mean layer keeps for its backward pass, and the working set of the layer that is being run.
+
+    Inputs of products are kept in the precision of the product. Where elementwise kernels are not fused, a gated MLP
+    keeps its gate's activation and rotary embedding keeps both of its sides.
+    """
+    tokens, hidden = part.tokens, model.hidden
     thin = narrow / wide
+    heads, kv_heads = model.heads / part.tp_size, np.maximum(model.kv_heads / part.tp_size, 1.0)
+    key_heads = np.where(model.mla, heads, kv_heads)
+    unfused = np.where((attention_kernel != FUSED) & (model.mlp_matrices > 2), 1.0, 0.0)
     norms = np.where(recompute == NONE, 1.0 + thin, 1.0 + 0.5 * thin) * hidden * part.norm_tokens
-    copied = np.where((attention_kernel != FUSED) & (model.mlp_matrices > 2), 1.0, 0.0)
-    softmax = (model.attention_layers + model.sliding_layers) / layers
-    kept_attention = softmax * (
-        norms
-        + (heads * (model.head_dim + thin * model.v_head_dim) + keys + copied * (heads + key_heads) * model.head_dim)
-        * part.tokens
-    )
-    kept_linear = (
-        model.linear_layers
-        / layers
-        * (norms + 2.0 * model.linear_params / tp_size / np.maximum(hidden, 1.0) * part.tokens)
-    )
-    mlp_width = (model.mlp_layers * model.ffn_hidden + model.moe_layers * model.shared_ffn_hidden) / layers / tp_size
-    kept_mlp = (
-        norms * (model.mlp_layers + model.moe_layers) / layers
-        + (model.mlp_matrices - 1.0 + thin + copied) * mlp_width * part.tokens
-    )
-    rows = part.tokens * model.top_k / tp_size
-    whole_rows = (1.0 + thin) * hidden + (model.mlp_matrices - 1.0 + thin) * model.moe_ffn_hidden
-    kept_rows = np.where(
-        recompute == NONE, whole_rows, thin * hidden + (model.mlp_matrices - 1.0) * model.moe_ffn_hidden
-    )
-    experts = model.moe_layers / layers * rows
-    kept_experts = np.where(recompute == EXPERTS, 0.0, experts * kept_rows)
-    scores = 5.0 * part.sequences * part.seq_len / part.cp_size * part.seq_len * heads * softmax
-    scores = np.where((attention_kernel == UNFUSED) & (recompute == NONE), scores, 0.0)
-    dense = wide * (kept_attention + kept_linear + kept_mlp) + scores
-    everything = dense + wide * kept_experts
-    working = dense + wide * experts * whole_rows
-    inputs = wide * hidden * part.norm_tokens
-    return np.where(recompute == FULL, inputs, everything), np.where(recompute >= EXPERTS, 0.5, 0.25) * working
+    queries_and_keys = (1.0 + unfused) * (heads + key_heads) * model.head_dim
+    attention = norms + (queries_and_keys + (thin * heads + key_heads) * model.v_head_dim) * tokens
+    linear = norms + 2.0 * model.linear_params / part.tp_size / np.maximum(hidden, 1.0) * tokens
+    gates = model.mlp_matrices - 1.0
+    width = (mix.mlp * model.ffn_hidden + mix.shared * model.shared_ffn_hidden) / part.tp_size
+    mlp = (mix.mlp + mix.experts) * norms + (gates + thin + unfused) * width * tokens
+    scores = np.where((attention_kernel == UNFUSED) & (recompute == NONE), KEPT_SCORE_BYTES, 0.0) * mix.attention
+    scores = scores * heads * tokens * part.seq_len
+    dense = wide * (mix.attention * attention + mix.linear * linear + mlp) + scores
+
+    rows = wide * mix.experts * tokens * model.top_k / part.tp_size
+    gated = gates * model.moe_ffn_hidden
+    whole = (1.0 + thin) * hidden + gated + thin * model.moe_ffn_hidden
+    kept = np.where(recompute == NONE, whole, thin * hidden + gated)
+    held_back = dense + np.where(recompute == EXPERTS, 0.0, rows * kept)
+    working = np.where(recompute >= EXPERTS, 0.5, 0.25) * (dense + rows * whole)
+    return np.where(recompute == FULL, wide * hidden * part.norm_tokens, held_back), working

@@ -1,7 +1,8 @@
 """The time of one optimizer step: the pipeline of microbatches, what of the communication shows, and the update.
 
 The slowest stage sets the beat; filling and draining the pipeline adds every other stage once, or a v-th of it where
-each rank holds v chunks (Narayanan et al. 2021, section 2.2). Communication hides only behind computation that is there.
+each rank holds v chunks (Narayanan et al. 2021, section 2.2). Communication hides only behind computation that is
+there.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, Choice, Count, Flag, Second, otherwise
+from solvers.columns import Byte, Choice, Count, Flag, Ratio, Second, otherwise
 from solvers.formulas.collectives import Wires, all_to_all_time, neighbour_time, ring
 from solvers.formulas.training.constants import TrainingConstants
-from solvers.formulas.training.layer import UNFUSED, LayerTimes, Shard
+from solvers.formulas.training.layer import UNFUSED, LayerTimes, Mix, Shard
 from solvers.formulas.training.layout import Layout
 from solvers.formulas.training.memory import EXPERTS, FULL, NONE, Held
 from solvers.records import Architecture, Device
 
 BUCKET_PARAMS = 1e6
-"""Megatron-Core reduces gradients in buckets of a million parameters a data-parallel rank, and at least forty million."""
+"""Megatron-Core reduces gradients in buckets of a million parameters a data-parallel rank, at least forty million."""
 
 LAYER_TENSORS = 12.0
 """Weight tensors of a GPT layer: four matrices, their biases, and two norms. Without overlap each is gathered alone."""
@@ -50,15 +51,17 @@ class StepTimes:
 
 
 def layer_comm(
-    model: Architecture, device: Device, constants: TrainingConstants, made: Layout, part: Shard, layer: LayerTimes,
-    wires: Wires, ep_size: Count, recompute: Choice, sequence_parallel: Flag, expert_imbalance: Count,
+    model: Architecture, device: Device, constants: TrainingConstants, mix: Mix, made: Layout, part: Shard,
+    layer: LayerTimes, wires: Wires, ep_size: Count, recompute: Choice, sequence_parallel: Flag,
+    expert_imbalance: Ratio, routed_nodes: Count,
 ) -> LayerComm:  # fmt: skip
     """Tensor- and expert-parallel communication of one layer.
 
     Tensor parallelism all-reduces the hidden activations after attention and after the MLP, forward and backward
     (Shoeybi et al. 2019, arXiv:1909.08053); with sequence parallelism a reduce-scatter and an all-gather move the same,
-    and a share of them hides behind the layer. Experts get each token and return it, forward and backward, once for every
-    node that wants it (DeepSeek-V3, arXiv:2412.19437, section 3.2.2).
+    and a share of them hides behind the layer. Experts get each token and return it, forward and backward, once for
+    every node that wants it (DeepSeek-V3, arXiv:2412.19437, section 3.2.2). Independent choices of k experts reach
+    N (1 - (1-1/N)^k) of N nodes, here within 6 % by N k / (N + (k-1)/2); routing may be limited to fewer.
     """
     again = np.where(recompute == FULL, 1.5, 1.0)
     hidden_bytes = part.tokens * model.hidden * device.activation_bytes
@@ -70,9 +73,11 @@ def layer_comm(
     rows = hidden_bytes / part.tp_size * model.top_k * expert_imbalance
     expert_nodes = ep_size / made.expert_inside
     top_k = np.maximum(model.top_k, 1.0)
-    remote = np.minimum(expert_nodes, top_k) / top_k * (expert_nodes - 1.0) / expert_nodes
+    reached = np.minimum(expert_nodes * top_k / (expert_nodes + 0.5 * (top_k - 1.0)), expert_nodes)
+    reached = np.minimum(reached, otherwise(routed_nodes, reached))
+    remote = reached / top_k * (expert_nodes - 1.0) / expert_nodes
     exchange = all_to_all_time(rows, ep_size, made.expert_inside, remote, wires)
-    shown = 4.0 * (1.0 - constants.expert_overlap) * model.moe_layers / np.maximum(model.layers, 1.0)
+    shown = 4.0 * (1.0 - constants.expert_overlap) * mix.experts
     expert = np.where(ep_size > 1, shown * np.where(recompute >= EXPERTS, 1.5, 1.0) * exchange, 0.0)
     return LayerComm(tensor, expert)
 
@@ -86,7 +91,7 @@ def context_exchange(model: Architecture, device: Device, made: Layout, part: Sh
 
 
 def step_times(
-    model: Architecture, device: Device, constants: TrainingConstants, made: Layout, own: Held, part: Shard,
+    model: Architecture, device: Device, constants: TrainingConstants, mix: Mix, made: Layout, own: Held, part: Shard,
     layer: LayerTimes, head: Second, comm: LayerComm, wires: Wires, tp_size: Count, pp_size: Count,
     zero_stage: Count, recompute: Choice, attention_kernel: Choice, gradient_bytes: Byte, data_shards: Count,
     data_overlap: Flag, bucket_size: Byte, balanced: Flag,
@@ -98,7 +103,7 @@ def step_times(
     again = again + np.where(recompute == EXPERTS, layer.experts_forward, 0.0)
     backward = layer.backward + again
     layer_shown = layer.forward + backward + comm.tensor + comm.expert
-    layers = np.maximum(model.layers, 1.0)
+    layers = mix.layers
     whole = layers * layer_shown + head
     even_beat = np.maximum(made.stage_layers * layer_shown, made.last_layers * layer_shown + head)
     fair = whole / layer_shown / pp_size
@@ -116,7 +121,7 @@ def step_times(
     steady = made.microbatches * beat
 
     data = _data_parallel(device, constants, made, own, wires, layer.forward, backward, head, zero_stage,
-                          gradient_bytes, data_overlap, bucket_size)  # fmt: skip
+                          gradient_bytes, data_shards, data_overlap, bucket_size)  # fmt: skip
     optimizer = _update(device, constants, made, own, zero_stage, gradient_bytes, data_shards)
     known = steady + bubble + pipeline + data + optimizer
     overhead = constants.step_overhead + constants.straggling * np.log2(made.nodes) * known
@@ -141,8 +146,8 @@ def step_times(
 
 def _data_parallel(
     device: Device, constants: TrainingConstants, made: Layout, own: Held, wires: Wires, forward: Second,
-    backward: Second, head: Second, zero_stage: Count, gradient_bytes: Byte, data_overlap: Flag,
-    bucket_size: Byte,
+    backward: Second, head: Second, zero_stage: Count, gradient_bytes: Byte, data_shards: Count,
+    data_overlap: Flag, bucket_size: Byte,
 ) -> Second:  # fmt: skip
     """What shows of the data-parallel traffic.
 
@@ -156,8 +161,12 @@ def _data_parallel(
     peers = ring(made.expert_replicas, made.expert_data_inside, wires)
     bucket = otherwise(bucket_size, gradient_bytes * BUCKET_PARAMS * np.maximum(40.0, made.data_ranks))
     starts = np.maximum(own.whole * gradients / bucket - 1.0, 0.0) * group.latency
-    reduce = group.all_gather_time(own.whole * gradients) + peers.all_gather_time(own.experts * gradients) + starts
-    gather = group.all_gather_time(own.whole * wide) + peers.all_gather_time(own.experts * wide) + starts
+    across = np.where((zero_stage >= 3) & (data_shards < made.data_ranks), 2.0, 1.0)
+    reduce = (
+        across * group.all_gather_time(own.whole * gradients) + peers.all_gather_time(own.experts * gradients) + starts
+    )
+    shard_group = ring(data_shards, np.minimum(made.data_inside, data_shards), wires)
+    gather = shard_group.all_gather_time(own.whole * wide) + peers.all_gather_time(own.experts * wide) + starts
 
     can_hide = np.where(data_overlap, constants.data_overlap, 0.0)
     last_one = 1.0 / np.maximum(made.stage_layers, 1.0)
@@ -182,7 +191,7 @@ def _beat(stage_layers: Count, layers: Count, layer: Second, head: Second, pp_si
 
 def _shown(communication: Second, cover: Second, at_least: Count) -> Second:
     """The part of a communication that outlasts its cover; at least the share that has none."""
-    return np.maximum(communication - np.maximum(cover, 0.0), at_least * communication)
+    return np.maximum(communication - cover, at_least * communication)
 
 
 def _update(

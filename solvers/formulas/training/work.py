@@ -8,12 +8,13 @@ from typing import Annotated
 import numpy as np
 
 from solvers.columns import Array, Count, Flag, Sample, Token, Unit, otherwise
+from solvers.formulas.training.layer import MASKED
 from solvers.formulas.transformer import LayerParams, windowed
 from solvers.records import Architecture
 
 
 def is_net(model: Architecture) -> Flag:
-    """True for models that are known by their published work: convolution nets, vision transformers, diffusion models."""
+    """True for models known by their published work: convolution nets, vision transformers, diffusion models."""
     return model.forward_flops > 0
 
 
@@ -35,12 +36,13 @@ def model_flops(model: Architecture, params: LayerParams, seq_len: Token, frozen
     Chowdhery et al. 2022, arXiv:2204.02311, appendix B.
     """
     softmax = model.attention_layers + model.sliding_layers
+    predicted = np.where(model.encoder_layers > 0, MASKED, 1.0)
     multiplied = (
         softmax * params.attention
         + model.linear_layers * params.linear
         + model.mlp_layers * params.mlp
         + model.moe_layers * (model.top_k * params.expert + params.shared)
-        + np.where(model.encoder_layers > 0, 0.15, 1.0) * model.vocab * model.hidden
+        + predicted * model.vocab * model.hidden
     )
     span = np.where(model.causal, 0.5, 1.0) * seq_len
     keys = model.attention_layers * span + model.sliding_layers * np.minimum(windowed(model), span)
