@@ -94,7 +94,7 @@ class EconomicsPlan:
 
 @dataclass(frozen=True)
 class EconomicsAnswer:
-    """Money, energy, carbon. What is paid for a token is NaN where the plan makes none; samples and questions likewise."""
+    """Money, energy, carbon. Costs of a token are NaN where there are none; samples and questions likewise."""
 
     cost_per_hour: UsdPerHour = column("the whole plan for an hour")
     cost_per_token: UsdPerToken = column("one token")

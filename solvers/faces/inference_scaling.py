@@ -24,6 +24,7 @@ from solvers.columns import (
     record,
 )
 from solvers.formulas.kernels import Kernels
+from solvers.formulas.power import PowerResponse, serving_power
 from solvers.formulas.reasoning import NOT_A_DECODER, chosen_accuracy, coverage, decoding_time, longest_of
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.memory import cache_on_rank, ledger
@@ -43,6 +44,7 @@ class InferenceScalingPlan:
     device: Device = record("the accelerator", needs=("memory_bandwidth", "memory_capacity", "tdp"))
     kernels: Kernels = record("how close its kernels come to its peaks")
     engine: Engine = record("the engine that serves")
+    response: PowerResponse = record("how the accelerator's power follows its work")
     reasoning_steps: Count = parameter("steps of thought before the answer", default=8, integer=True, minimum=0)
     tokens_per_reasoning_step: Token = parameter(
         "tokens of one step of thought", default=constant("reasoning", "tokens_per_reasoning_step"), minimum=1
@@ -137,7 +139,17 @@ class InferenceScalingModel(Solver):
         book = ledger(model, layout, plan.input_tokens, engine.memory_share, device, engine)
         needed = book.weights + book.activation_peak + book.reserved + kv_cache
 
-        power = device.tdp * constant("economics", "average_load")
+        power = serving_power(
+            model,
+            device,
+            plan.response,
+            tokens * query_rate,
+            sequences,
+            plan.input_tokens + generated / 2.0,
+            plan.input_tokens / tokens,
+            plan.tp_size,
+            kv_bytes,
+        )
         energy = power * plan.tp_size / query_rate
         covered = coverage(plan.pass_rate, plan.difficulty_spread, plan.n_samples)
         accuracy = chosen_accuracy(plan.pass_rate, covered, plan.selection_efficiency)

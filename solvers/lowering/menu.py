@@ -50,6 +50,7 @@ LOWERINGS = {
     "Kernels": Lowering(("hardware", "precision"), "kernels:kernels_row"),
     "Price": Lowering(("hardware", "terms"), "economics:price_row"),
     "Grid": Lowering(("region",), "economics:grid_row"),
+    "PowerResponse": Lowering(("hardware",), "power:power_row"),
     "SpeculationCosts": Lowering(("engine",), "speculation:costs_row"),
     "Engine": Lowering(("hardware", "precision", "engine"), "serving:engine_row"),
     "TrainingConstants": Lowering(("hardware", "precision"), "training:training_row"),
