@@ -24,9 +24,18 @@ from solvers.columns import (
 )
 from solvers.formulas.kernels import Kernels
 from solvers.formulas.serving.constants import Engine
-from solvers.formulas.serving.plan import KV_FORMATS, serve
+from solvers.formulas.serving.answer import OFFLOAD, serve
+from solvers.formulas.serving.plan import KV_FORMATS
+from solvers.formulas.speculation import SpeculationCosts
+from solvers.lowering import absent
+from solvers.lowering.constants import constant
 from solvers.records import Architecture, Device
 from solvers.solver import Solver
+
+
+def _energy(name: str, description: str) -> float:
+    made: float = parameter(description, default=constant("energy", name), minimum=0)
+    return made
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class ServingPlan:
     kernels: Kernels = record("how close its kernels come to its peaks")
     engine: Engine = record("the engine that serves")
     draft: Architecture = record("the model that drafts", keys=("draft_model",), optional=True)
+    speculation: SpeculationCosts = record("what speculation costs the engine")
     batch_size: Sample = parameter("sequences that a replica decodes together", default=1, minimum=1)
     concurrency: Sample = parameter(
         "clients of a replica in a closed loop; those beyond what fits wait (batch_size where not given)",
@@ -55,6 +65,9 @@ class ServingPlan:
     length_variation: Ratio = parameter("coefficient of variation of the lengths of prompts and answers", default=0.5, minimum=0)
     prefix_hit_rate: Ratio = parameter("share of a prompt that a cached prefix answers", default=0.0, minimum=0, maximum=1)
     num_requests: Count = parameter("requests of a run that ends (endless where not given)", optional=True, minimum=1)
+    kv_offload: Choice = parameter(
+        "where cached prefixes are kept: none means the accelerator's own memory", default="none", choices=OFFLOAD
+    )
     requests_per_client: Count = parameter("requests that each client of a closed loop sends", default=10, minimum=1)
     tp_size: Count = parameter("tensor-parallel ranks", default=1, integer=True, minimum=1)
     pp_size: Count = parameter("pipeline stages", default=1, integer=True, minimum=1)
@@ -65,6 +78,11 @@ class ServingPlan:
         "greedy (or temperature alone), or by top-p or top-k, which sorts the vocabulary", default="greedy",
         choices=("greedy", "top_p"),
     )  # fmt: skip
+    disaggregated: Flag = parameter("prefill and decode on replicas of their own", default=False)
+    prefill_replicas: Count = parameter(
+        "replicas that take prompts, where prefill and decode are apart (the best number where not given)",
+        optional=True, integer=True, minimum=1,
+    )  # fmt: skip
     kv_precision: Choice = parameter("format of the cache", default="bf16", choices=KV_FORMATS)
     memory_utilization: Ratio = parameter("share of the memory that the engine takes", optional=True, above=0, maximum=1)
     max_batched_tokens: Token = parameter("tokens of prompts that the engine passes at once", optional=True, minimum=1)
@@ -72,6 +90,10 @@ class ServingPlan:
     efficiency: Ratio = parameter("replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1)
     draft_acceptance_rate: Ratio = parameter("chance that a drafted token is accepted", default=0.7, minimum=0, maximum=1)
     num_draft_tokens: Token = parameter("tokens drafted a step", default=4, integer=True, minimum=1)
+    waiting_power: Ratio = _energy("waiting_power", "share of the design power drawn while kernels wait")
+    resident_response: Ratio = _energy("resident_response", "response of power to kernels being there at all")
+    compute_response: Ratio = _energy("compute_response", "response of power to arithmetic")
+    memory_response: Ratio = _energy("memory_response", "response of power to memory traffic")
     ttft_slo: Second = parameter("time to first token that a request must meet to count", optional=True, above=0)
     tpot_slo: Second = parameter("time a token that a request must meet to count", optional=True, above=0)
 
@@ -93,6 +115,7 @@ class ServingAnswer:
     e2e_latency_p99: Second = column("99th percentile of the time of a whole request")
     prefill_time: Second = column("one prompt's own pass on an idle replica")
     decode_step_time: Second = column("one pass of the running batch")
+    transfer_time: Second = column("time to bring a prompt's cache: from the host or disk, or between replicas")
     effective_throughput: TokenPerSecond = column("output tokens a second of the whole plan")
     tokens_per_accelerator: TokenPerSecond = column("output tokens a second of one accelerator")
     prefill_throughput: TokenPerSecond = column("prompt tokens a second of the whole plan when it only prefills")
@@ -101,6 +124,7 @@ class ServingAnswer:
     goodput: PerSecond = column("requests a second that meet the objectives for first token and time a token")
     serving_load: Ratio = column("share of the saturation rate in use")
     running_batch: Sample = column("sequences that a replica decodes together in steady state")
+    best_prefill_replicas: Count = column("replicas that take prompts, where prefill and decode are apart")
     max_batch_size: Sample = column("largest batch that a replica's memory and engine allow")
     max_context_tokens: Token = column("longest context that fits at the batch asked for")
     kv_pool: Byte = column("memory left for the cache on one accelerator (0 where the weights do not fit)")
@@ -112,6 +136,9 @@ class ServingAnswer:
     memory_per_accelerator: Byte = column("memory that the plan needs on one accelerator")
     smallest_tp_size: Count = column("smallest power of two of tensor-parallel ranks at which the weights fit")
     tokens_per_step: Ratio = column("tokens that a sequence gains a step (more than 1 with speculation)")
+    speculation_speedup: Ratio = column("time of a token without speculation over that with it (below 1 it is slower)")
+    best_draft_tokens: Token = column("tokens to draft a step for the fastest decoding (0: do not speculate)")
+    break_even_batch: Sample = column("batch at which speculation stops paying (0: it never pays)")
     n_accelerators: Count = column("accelerators of the whole plan")
     accelerator_power: Watt = column("mean power of one accelerator")
     bottleneck: Choice = column(
@@ -130,4 +157,4 @@ class ServingModel(Solver):
     @staticmethod
     def columns(plan: ServingPlan) -> ServingAnswer:
         """See `solvers.formulas.serving`."""
-        return ServingAnswer(**serve(plan))
+        return ServingAnswer(**serve(plan, drafting=plan.draft is not absent(Architecture)))

@@ -23,6 +23,7 @@ class Engine:
     reduce_slowdown: Ratio = column("time of the engine's collectives over the kernel's")
     prefill_slowdown: Ratio = column("further slowdown of matrix products over whole prompts")
     routing_independence: Ratio = column("independent tokens that touch as many experts, over those that come")
+    rank_skew_share: Ratio = column("share of the kernels' skew between ranks that real routing shows")
     uneven_ranks: Ratio = column("share of another data-parallel rank's prompts that a rank waits for")
     expert_prompt_slowdown: Ratio = column("further slowdown of the experts over whole prompts")
     kernel_time: Second = column("time that each launched kernel adds while decoding")

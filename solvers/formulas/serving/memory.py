@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, Ratio, Sample, Token
+from solvers.columns import Byte, Count, Ratio, Sample, Token
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.step import Layout
 from solvers.formulas.transformer import layer_params, sequence_cache_bytes
@@ -75,9 +75,7 @@ def cache_on_rank(
     return sequences / layout.dp_size * each
 
 
-def largest_batch(
-    model: Architecture, layout: Layout, pool: Byte, context: Token, kv_bytes: Byte, engine: Engine
-) -> Sample:
-    """Sequences that a replica can hold at a mean context, within the engine's own limit; 0 where not even one fits."""
-    one = np.maximum(cache_on_rank(model, layout, 1.0, context, kv_bytes), 1.0)
-    return np.minimum(np.floor(np.maximum(pool, 0.0) / one), engine.max_sequences * layout.dp_size)
+def largest_batch(pool: Byte, sequence_bytes: Byte, dp_size: Count, engine: Engine) -> Sample:
+    """Sequences of so many bytes that a replica's ranks hold, within the engine's own limit; 0 where not even one fits."""
+    on_rank = np.floor(np.maximum(pool, 0.0) / np.maximum(sequence_bytes, 1.0))
+    return np.minimum(on_rank, engine.max_sequences) * dp_size

@@ -84,7 +84,7 @@ def experts(
     inner = model.moe_ffn_hidden * ep_size / group
     weights = model.mlp_matrices * model.hidden * inner
     routed = model.top_k / ep_size
-    busiest = routed * (1.0 + kernels.routing_skew) * np.power(ep_size, kernels.rank_skew)
+    busiest = routed * (1.0 + kernels.routing_skew) * np.power(ep_size, engine.rank_skew_share * kernels.rank_skew)
     arithmetic = model.moe_layers * 2.0 * weights / (kernels.expert_flops_fraction * device.peak_flops)
     byte = model.moe_layers / (kernels.expert_bandwidth_fraction * device.memory_bandwidth)
     passes = kernels.expert_passes * (2.0 * model.hidden + model.mlp_matrices * inner) * device.activation_bytes

@@ -48,10 +48,16 @@ DP_NEEDS_EXPERTS = reason(
     "Use replicas for independent copies of a dense model.",
 )
 
+NEEDS_TWO_REPLICAS = reason(
+    "disaggregation_needs_two_replicas",
+    "Prefill and decode apart need a replica each.",
+    "Choose replicas of at least 2, or serve both on the same machines.",
+)
+
 
 def serving_reasons(
-    plan: Any, layout: Layout, request: Any, book: Ledger, needed: Byte, memory: Byte, most: Sample, load: Ratio,
-    streams: Flag,
+    plan: Any, layout: Layout, request: Any, book: Ledger, needed: Byte, most: Sample, load: Ratio, streams: Flag,
+    split: Flag,
 ) -> Reasons:  # fmt: skip
     """All that stands against a plan, as bits."""
     model, device = plan.model, plan.device
@@ -79,6 +85,7 @@ def serving_reasons(
         | flag(experts, EP_EXCEEDS_EXPERTS)
         | flag((layout.dp_size > 1.0) & dense, DP_NEEDS_EXPERTS)
         | flag(streams & (load >= 1.0), SATURATED)
+        | flag(split & (plan.replicas < 2.0), NEEDS_TWO_REPLICAS)
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from solvers.columns import Array, Count, PerSecond, Ratio, Sample, Second, Token
 from solvers.formulas.serving.constants import Engine
-from solvers.formulas.serving.queueing import slot_wait
+from solvers.formulas.serving.queueing import CLOSEST, slot_wait
 
 
 UNIFORM_WIDTH = 12.0**0.5
@@ -82,15 +82,15 @@ def running_at_rate(
 
 def open_loop(
     decode: Second, prefill: Second, prefill_pace: Second, stall: Second, running: Sample, most: Sample, rate: PerSecond,
-    saturation: PerSecond, output: Token, variation: Ratio, engine: Engine,
+    prompt_rate: PerSecond, saturation: PerSecond, output: Token, variation: Ratio, engine: Engine,
 ) -> SteadyState:  # fmt: skip
     """Poisson arrivals at a rate. A newcomer waits for prompts in front of it (M/G/1), and for a slot.
 
-    The prompts' server is the replica itself, slowed by the decoding it interleaves. Holds below saturation.
+    `prompt_rate` is that of a replica that takes prompts: the same one, or one of its own. Holds below saturation.
     """
     tpot = token_time(decode, stall, running, output, engine)
     load = rate / saturation
-    prompts = np.minimum(rate * prefill_pace, 0.999)
+    prompts = np.minimum(prompt_rate * prefill_pace, 1.0 - CLOSEST)
     queue = prompts / (1.0 - prompts) * prefill_pace * (1.0 + variation * variation) / 2.0
     first = engine.first_token_time + engine.first_token_prefill * prefill + queue + engine.first_token_steps * tpot
     service = first + (output - 1.0) * tpot
