@@ -25,6 +25,11 @@ NORMAL_80 = 1.2816
 GB = 1e9
 
 
+NO_PLAN = "the row's counts make no plan (a count of 0, or one beyond all measure)"
+MEMORY_METRICS = ("mem_gb", "mem_gb_measured", "memory_gb", "peak_memory_gb", "memory_gb_per_gpu")
+RATE_METRICS = ("tokens_per_s_per_gpu", "tok_s_per_gpu", "tokens_per_gpu_per_s")
+
+
 def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
     """One prediction a row, in the row's metric; `reason` says why a row was refused, or is infeasible.
 
@@ -38,7 +43,10 @@ def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
     bits = np.broadcast_to(answer.reasons, predicted.shape)
     feasible = bits == 0
     reason = np.array([",".join(codes(int(b))) for b in bits], dtype=object)
-    usable = run.refusal == ""
+    unknown = np.array([f"the metric {m} is not one that training predicts" for m in run.metric], dtype=object)
+    refusal = np.where((run.refusal == "") & np.isnan(predicted), unknown, run.refusal)
+    refusal = np.where((refusal == "") & ~((predicted > 0) & np.isfinite(predicted)), NO_PLAN, refusal)
+    usable = refusal == ""
     return pd.DataFrame(
         {
             "id": frame["id"].to_numpy(object),
@@ -48,7 +56,7 @@ def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
             "predicted": np.where(usable, predicted, np.nan),
             "low": np.where(usable, predicted / spread, np.nan),
             "high": np.where(usable, predicted * spread, np.nan),
-            "reason": np.where(usable, reason, run.refusal),
+            "reason": np.where(usable, reason, refusal),
             "feasible": feasible | ~usable,
             "memory_measured": run.memory_measured,
             "memory_predicted": np.where(
@@ -70,8 +78,7 @@ def in_metric(run: Run, answer: DistributedAnswer) -> np.ndarray:
     per_second = run.plan.batch_size * reported / step / each
     values = {
         "iter_time_s": step,
-        "tokens_per_s_per_gpu": answer.effective_throughput / each,
-        "tok_s_per_gpu": answer.effective_throughput / each,
+        **dict.fromkeys(RATE_METRICS, answer.effective_throughput / each),
         "tokens_per_s": answer.effective_throughput,
         "tflops_per_gpu": per_second / 1e12,
         "mfu": per_second / run.mfu_peak,
@@ -80,18 +87,12 @@ def in_metric(run: Run, answer: DistributedAnswer) -> np.ndarray:
         "samples_per_s": answer.sample_throughput,
         "images_per_s_per_gpu": answer.sample_throughput / each,
         "sequences_per_s_per_gpu": answer.sample_throughput / each,
-        "mem_gb": answer.memory_per_accelerator / GB,
+        **dict.fromkeys(MEMORY_METRICS, answer.memory_per_accelerator / GB),
     }
     made = np.full(len(run.metric), np.nan)
     for metric, value in values.items():
         made = np.where(run.metric == metric, np.broadcast_to(value, made.shape), made)
     return made
-
-
-METRICS = (
-    "iter_time_s", "tokens_per_s_per_gpu", "tok_s_per_gpu", "tokens_per_s", "tflops_per_gpu", "mfu", "images_per_s",
-    "sequences_per_s", "samples_per_s", "images_per_s_per_gpu", "sequences_per_s_per_gpu", "mem_gb",
-)  # fmt: skip
 
 
 def reported_flops(run: Run) -> np.ndarray:

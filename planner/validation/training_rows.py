@@ -108,7 +108,8 @@ class _Rows:
             trained=np.where(lora, TRAINED.index("lora"), 0), lora_rank=self._ones(16.0), data_overlap=~old,
             balanced_stages=self.says(text.BALANCED), bucket_size=np.where(self.says(text.DDP), text.BUCKET, np.nan),
             expert_imbalance=np.where(self.says(text.BALANCED_EXPERTS), 1.0, 1.1),
-            routed_nodes=self._ones(np.nan), efficiency=self._ones(np.nan), run_tokens=self._ones(np.nan), run_samples=self._ones(np.nan),
+            routed_nodes=self._ones(np.nan), efficiency=self._ones(np.nan), run_tokens=self._ones(np.nan),
+            run_samples=self._ones(np.nan),
             checkpoint_time=self._ones(30.0), checkpoint_interval=self._ones(np.nan), restart_time=self._ones(600.0),
         )  # fmt: skip
         unpublished = self.frame["recompute"].isna().to_numpy() & (model.layers >= 1)
@@ -293,6 +294,7 @@ def _shaped(base: dict[str, np.ndarray], rows: _Rows, own: np.ndarray) -> Archit
     known = base["layers"] > 0
     encoder = np.where(bidirectional, layers, np.where(known & ~own, base["encoder_layers"], 0.0))
     plain = own & ~hybrid & (base["sliding_layers"] < 1)
+    inner, expert_width = given("ffn_hidden", "ffn_hidden"), np.nan_to_num(given("moe_ffn_hidden", "moe_ffn_hidden"))
     total = given("params_total", "params")
     active = np.where(base["params_active"] > 0, base["params_active"], total)
     gated = rows.number("gated_mlp", np.where(base["mlp_matrices"] > 2, 1.0, 0.0))
@@ -306,8 +308,8 @@ def _shaped(base: dict[str, np.ndarray], rows: _Rows, own: np.ndarray) -> Archit
         attention_layers=np.where(is_net, 0.0, np.where(plain, layers, base["attention_layers"])),
         sliding_layers=np.where(plain, 0.0, base["sliding_layers"]),
         mlp_layers=np.where(hybrid, base["mlp_layers"], layers - moe),
-        moe_layers=moe, ffn_hidden=given("ffn_hidden", "ffn_hidden"), num_experts=experts,
-        top_k=given("top_k", "top_k"), moe_ffn_hidden=given("moe_ffn_hidden", "moe_ffn_hidden"),
+        moe_layers=moe, ffn_hidden=inner, num_experts=experts,
+        top_k=given("top_k", "top_k"), moe_ffn_hidden=np.where(expert_width > 0, expert_width, inner),
         shared_ffn_hidden=given("shared_ffn_hidden", "shared_expert_ffn"),
         mlp_matrices=np.where(gated > 0, 3.0, 2.0), vocab=given("vocab", "vocab"),
         tied_embeddings=given("tied_embeddings", "tied_embeddings"),

@@ -67,12 +67,15 @@ def network_share(text: str, per_node: float, default: float) -> float:
     Understands "8x200Gb/s per node", "400Gb/s per GPU", "3200Gb/s per node", "1600Gb/s node-node", "8x50GB/s per node".
     A link inside the rack that is named before ("NVLink within 72-GPU rack; 400Gb/s") does not matter.
     """
-    speed = re.search(r"(?:(\d+)\s*x\s*)?(\d+(?:\.\d+)?)\s*(Tb|Gb|GB)(?:/s|ps|it)?", text.replace(",", ""))
+    speed = re.search(
+        r"(?:(\d+)\s*x\s*)?(\d+(?:\.\d+)?)\s*(Tb|Gb|GB)(?:/s|ps|it)?(?:\s*x\s*(\d+))?", text.replace(",", "")
+    )
     if not speed:
         return default
-    total = float(speed.group(1) or 1) * float(speed.group(2)) * _UNITS[speed.group(3)]
+    ports = speed.group(1) or speed.group(4)
+    total = float(ports or 1) * float(speed.group(2)) * _UNITS[speed.group(3)]
     each = re.search(r"per (gpu|chip|accelerator|card|gcd|port)", text, re.I)
-    shared = speed.group(1) or re.search(r"per node|node-node|/node|per server|per host", text, re.I)
+    shared = ports or re.search(r"per node|node-node|/node|per server|per host", text, re.I)
     return total / per_node if not each and (shared or total > 100e9) else total
 
 

@@ -38,7 +38,7 @@ def test_llama_3_405b(count, dp_size, cp_size, seq_len, batch, teraflops):
 
 
 def test_llama_3_405b_is_interrupted_eight_times_a_day():
-    """The same paper, section 3.3.4: 419 unexpected interruptions in 54 days on 16,384 H100, above 90 % of the time used."""
+    """The same paper, section 3.3.4: 419 unexpected interruptions in 54 days on 16,384 H100, over 90 % of the time used."""
     answer = solve("Llama3.1_405B", "H100", 16384, batch_size=2048, seq_len=8192, tp_size=8, pp_size=16, zero_stage=2)
     assert answer.failures_per_day == pytest.approx(419 / 54, rel=0.1)
     assert answer.busy_fraction > 0.85
@@ -46,7 +46,7 @@ def test_llama_3_405b_is_interrupted_eight_times_a_day():
 
 @pytest.mark.parametrize(("recompute", "parallel", "seconds"), [("full", False, 18.13), ("selective", True, 13.75)])
 def test_gpt3_175b_with_and_without_recomputation(recompute, parallel, seconds):
-    """Korthikanti et al. 2022, arXiv:2205.05198, table 5: one step of 64 sequences on 64 A100, TP 8 x PP 8 x 3 chunks."""
+    """Korthikanti et al. 2022, arXiv:2205.05198, table 5: 64 sequences on 64 A100, TP 8 x PP 8 x 3 chunks."""
     given = {**MEGATRON_2021, "recompute": recompute, "sequence_parallel": parallel}
     answer = solve("GPT3_175B", "A100", 64, batch_size=64, tp_size=8, pp_size=8, v_stages=3, **given)
     assert answer.feasible
@@ -56,13 +56,14 @@ def test_gpt3_175b_with_and_without_recomputation(recompute, parallel, seconds):
 def test_interleaving_gains_as_published():
     """Narayanan et al. 2021, figure 12: interleaving gains about 10 % at a small batch of GPT-3 on 96 A100."""
     plain, chunks = (
-        solve("GPT3_175B", "A100", 96, batch_size=24, tp_size=8, pp_size=12, v_stages=v, **MEGATRON_2021) for v in (1, 4)
+        solve("GPT3_175B", "A100", 96, batch_size=24, tp_size=8, pp_size=12, v_stages=v, **MEGATRON_2021)
+        for v in (1, 4)
     )
     assert 1.05 < plain.step_latency_total / chunks.step_latency_total < 1.45
 
 
 def test_weak_scaling_of_tensor_parallelism():
-    """Shoeybi et al. 2019, arXiv:1909.08053: 8.3 B on 8 GPUs of one node keeps about three quarters of one GPU's rate."""
+    """Shoeybi et al. 2019, arXiv:1909.08053: 8.3 B on 8 GPUs of a node keeps about 3/4 of one GPU's rate."""
     given = {**MEGATRON_2021, "seq_len": 1024, "batch_size": 8, "microbatch_size": 8}
     eight = solve("GPT-3-6.7B", "V100", 8, tp_size=8, **given)
     shown = (eight.tensor_comm_time / eight.step_latency_total).m_as("")
@@ -70,9 +71,9 @@ def test_weak_scaling_of_tensor_parallelism():
 
 
 def test_deepseek_v3_within_its_factor():
-    """DeepSeek-AI 2024, arXiv:2412.19437: 14.8 T tokens in 2.664 M GPU hours on 2,048 H800, dispatch overlapped (DualPipe)."""
+    """DeepSeek-AI 2024, arXiv:2412.19437: 14.8 T tokens in 2.664 M hours of 2,048 H800, dispatch overlapped."""
     answer = solve(
-        "DeepSeek-V3", "H800", 2048, batch_size=15360, seq_len=4096, pp_size=16, ep_size=64, zero_stage=1, precision="fp8",
-        recompute="experts", routed_nodes=4, expert_overlap=0.9, v_stages=2,
+        "DeepSeek-V3", "H800", 2048, batch_size=15360, seq_len=4096, pp_size=16, ep_size=64, zero_stage=1,
+        precision="fp8", recompute="experts", routed_nodes=4, expert_overlap=0.9, v_stages=2,
     )  # fmt: skip
     assert answer.tokens_per_accelerator.m_as("token/s") == pytest.approx(14.8e12 / 2.664e6 / 3600, rel=0.35)

@@ -33,7 +33,8 @@ PARTS = ("compute_time", "tensor_comm_time", "context_comm_time", "expert_comm_t
          "data_comm_time", "bubble_time", "optimizer_time", "overhead_time")  # fmt: skip
 LAYOUTS = (
     {"tp_size": 8, "pp_size": 4}, {"tp_size": 4, "pp_size": 8, "v_stages": 5, "zero_stage": 1},
-    {"tp_size": 2, "cp_size": 4, "zero_stage": 3, "recompute": "full"}, {"tp_size": 16, "pp_size": 2, "recompute": "none"},
+    {"tp_size": 2, "cp_size": 4, "zero_stage": 3, "recompute": "full"},
+    {"tp_size": 16, "pp_size": 2, "recompute": "none"},
 )  # fmt: skip
 
 
@@ -66,7 +67,8 @@ def test_plain_adam_in_16_bit_holds_sixteen_bytes_a_parameter():
 def test_samples_are_counted_and_ranks_without_one_do_not_work():
     few = solve("Llama3_8B", batch_size=1024, zero_stage=1)
     full = solve("Llama3_8B", batch_size=8192, zero_stage=1)
-    assert few.reasons == ["batch_not_divisible"] and full.feasible
+    assert few.reasons == ["batch_not_divisible"]
+    assert full.feasible
     assert full.effective_throughput > 7 * few.effective_throughput
 
 
@@ -91,7 +93,9 @@ def test_a_remainder_is_refused_and_not_dropped(batch):
 )
 def test_impossible_layouts_say_why(given, reason):
     answer = solve(**given)
-    assert not answer.feasible and reason in answer.reasons and answer.why
+    assert not answer.feasible
+    assert reason in answer.reasons
+    assert answer.why
 
 
 def test_more_experts_parallel_than_experts_is_refused():
@@ -203,7 +207,8 @@ def test_a_mesh_agrees_with_its_rows_to_the_last_bit():
     given = ("batch_size", "tp_size", "pp_size")
     problem = Chain([DistributedModel]).bind(menus, dict.fromkeys(given, None))
     codes = {name: np.zeros(1, int) for name in menus}
-    mesh = problem.run({**codes, "batch_size": batch[:, None, None], "tp_size": tp[None, :, None], "pp_size": pp[None, None, :]})
+    axes = {"batch_size": batch[:, None, None], "tp_size": tp[None, :, None], "pp_size": pp[None, None, :]}
+    mesh = problem.run({**codes, **axes})
     grid = [axis.ravel() for axis in np.meshgrid(batch, tp, pp, indexing="ij")]
     rows = problem.run({**codes, **dict(zip(given, grid, strict=True))})
     for name, values in mesh.items():
