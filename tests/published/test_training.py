@@ -38,7 +38,7 @@ def test_llama_3_405b(count, dp_size, cp_size, seq_len, batch, teraflops):
 
 
 def test_llama_3_405b_is_interrupted_eight_times_a_day():
-    """The same paper, section 3.3.4: 419 unexpected interruptions in 54 days on 16,384 H100, over 90 % of the time used."""
+    """The same paper, section 3.3.4: 419 unexpected interruptions in 54 days on 16,384 H100, over 90 % of time used."""
     answer = solve("Llama3.1_405B", "H100", 16384, batch_size=2048, seq_len=8192, tp_size=8, pp_size=16, zero_stage=2)
     assert answer.failures_per_day == pytest.approx(419 / 54, rel=0.1)
     assert answer.busy_fraction > 0.85
