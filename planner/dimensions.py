@@ -14,10 +14,13 @@ COUNTS = ("[token]", "[sample]", "[parameter]")
 @functools.cache
 def measured(unit: str) -> tuple[float, Dimension]:
     """A unit's factor to SI base units, and its dimension. Raises a ValueError for what is no unit."""
-    from solvers.units import factor
+    from solvers.units import UnitError, factor
     from solvers.units import unit as pint_unit
 
-    held = factor(unit)
+    try:
+        held = factor(unit)
+    except AssertionError as problem:  # what Pint's tokenizer makes of signs that it does not know
+        raise UnitError(f"{unit!r} is not a unit") from problem
     dimension: Any = pint_unit(unit).dimensionality
     return held, tuple(sorted((str(n), float(e)) for n, e in dimension.items()))
 

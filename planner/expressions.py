@@ -198,7 +198,7 @@ class Parser:
     def _number(self, token: str) -> Expression:
         value, unit = float(token.replace("_", "")), ""
         if self.peek()[0] == "name":
-            unit = self.peek()[1]
+            unit = self.peek()[1].replace("$", "USD")
             self.at += 1
         while self._unit_follows():
             unit = f"{unit or '1'}/{self.tokens[self.at + 1][1]}"

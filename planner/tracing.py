@@ -53,6 +53,8 @@ for _operation in _OPERATIONS.split():
 
 def trace(function: Callable[[dict[str, Any]], Any], parameters: Iterable[str]) -> Traced | None:
     """The one call of a pipeline that a function is, or None where that cannot be shown."""
+    if not _may_be_called_so(function):
+        return None
     stand_ins = {name: _Opaque() for name in parameters}
     notes = _Notes()
     token = recording.set(notes)
@@ -78,6 +80,30 @@ def trace(function: Callable[[dict[str, Any]], Any], parameters: Iterable[str]) 
     if "strict" in constants or any(isinstance(v, (list, dict, tuple, set)) for v in constants.values()):
         return None
     return Traced(pipeline, constants, renamed) if set(renamed) == set(stand_ins) else None
+
+
+_LEAVES_TRACES = {"append", "add", "extend", "insert", "update", "setdefault", "put", "write", "print", "info", "debug"}
+"""What a function calls that remembers or shows its values: it would remember values that are none."""
+
+
+def _may_be_called_so(function: Callable[..., Any]) -> bool:
+    """Whether a function plainly works with a pipeline, and keeps no record of its own."""
+    if isinstance(getattr(function, "__self__", None), Pipeline):
+        return False
+    code = getattr(function, "__code__", None)
+    if code is None or _LEAVES_TRACES.intersection(code.co_names):
+        return False
+    cells = [c.cell_contents for c in getattr(function, "__closure__", None) or () if _filled(c)]
+    used = [*cells, *(function.__globals__.get(name) for name in code.co_names)]
+    return any(value is Pipeline or isinstance(value, Pipeline) for value in used)
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - looking is the test
+    except ValueError:
+        return False
+    return True
 
 
 class _Notes:

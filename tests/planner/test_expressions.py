@@ -29,8 +29,8 @@ COLUMNS = {
 }
 NAMES = Names(COLUMNS, {"Solver": frozenset({"latency", "memory"}), "Other": frozenset({"price"})})
 ROW: dict[str, object] = {
-    "latency": 2.0, "memory": 3.0, "throughput": 5.0, "images": 5.0, "batch": 7.0, "price": 11.0, "tp": 8.0, "other": 1.0,
-    "kind": 0, "stalled": False,
+    "latency": 2.0, "memory": 3.0, "throughput": 5.0, "images": 5.0, "batch": 7.0, "price": 11.0, "tp": 8.0,
+    "other": 1.0, "kind": 0, "stalled": False,
 }  # fmt: skip
 
 
