@@ -74,7 +74,8 @@ def _headline_head() -> str:
 def _headline(name: str, validation: Validation) -> str:
     whole = validation.overall
     cells = (
-        FILES[name], whole.rows, whole.scored, whole.refused, whole.called_infeasible, f"**{_percent(validation.headline)}**",
+        FILES[name], whole.rows, whole.scored, whole.refused, whole.called_infeasible,
+        f"**{_percent(validation.headline)}**",
         _percent(whole.median_ape), _percent(whole.mean_ape), _percent(whole.inside_interval),
     )  # fmt: skip
     return f"| {' | '.join(str(c) for c in cells)} |"
