@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from planner.parameters import RANGE_KEYS
-from planner.reading import KEEP
 from planner.search import SEARCHES
+from planner.wanted import KEEP
 from solvers.chain import Chain
 from solvers.columns import Column
 from solvers.lowering import SELECTORS

@@ -65,8 +65,14 @@ def planner() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code."""
+    return guarded(lambda: _invoke(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _invoke(arguments: list[str]) -> object:
+    """Run the command in click's context, without click's own handling of ends."""
     color = False if os.environ.get("NO_COLOR") else None
-    return guarded(lambda: planner.main(arguments, prog_name="planner", standalone_mode=False, color=color))
+    with planner.make_context("planner", arguments or ["--help"], color=color) as context:
+        return planner.invoke(context)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.show import format_info, format_table, info, number, table, text, width
@@ -35,6 +35,7 @@ def test_wide_signs_take_two_columns(line: str, columns: int) -> None:
     assert width(line) == columns
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp"))), st.floats()), min_size=1))
 def test_numbers_end_in_one_column(rows: list[tuple[str, float]]) -> None:
     lines = format_table(["name", "value"], rows).split("\n")

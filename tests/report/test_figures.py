@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.figures import LADDERS, rung_for, say
@@ -48,11 +48,13 @@ def test_every_rung_holds_what_it_says(unit: str) -> None:
         assert quantity.to_base_units().magnitude == pytest.approx(rung.factor * factor(unit))
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=True, allow_infinity=True), st.sampled_from(sorted(LADDERS)))
 def test_every_number_can_be_said(value: float, unit: str) -> None:
     assert say(value, unit).strip()
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(min_value=1e-6, max_value=1e15), min_size=1), st.sampled_from(["s", "byte", "token/s", "USD"]))
 def test_one_unit_is_found_for_a_column(values: list[float], unit: str) -> None:
     assert rung_for(values, unit) in LADDERS[unit]
