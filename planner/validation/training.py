@@ -14,6 +14,7 @@ import pandas as pd
 
 from planner.validation.training_rows import Run, read_runs
 from solvers.faces.distributed import DistributedAnswer, DistributedModel
+from solvers.formulas.training.layer import layer_mix
 from solvers.formulas.training.work import model_flops
 from solvers.formulas.transformer import layer_params
 from solvers.lowering.constants import constants
@@ -99,7 +100,7 @@ def reported_flops(run: Run) -> np.ndarray:
     """Work of one sample as the row's source counts it."""
     plan, model = run.plan, run.plan.model
     seq_len = plan.seq_len
-    causal = model_flops(model, layer_params(model), seq_len, run.lora)
+    causal = model_flops(model, layer_params(model), layer_mix(model), seq_len, run.lora)
     scores = 2.0 * seq_len * seq_len * model.attention_layers * model.heads * (model.head_dim + model.v_head_dim)
     full = causal + np.where(run.counts_all_attention, 3.0 * 0.5 * model.causal * scores, 0.0)
     head = 6.0 * seq_len * model.vocab * model.hidden

@@ -244,7 +244,7 @@ class DistributedModel(Solver):
         step = times.total
         samples = plan.batch_size / step
         tokens = samples * seq_len
-        flops = plan.batch_size * model_flops(model, params, seq_len, lora)
+        flops = plan.batch_size * model_flops(model, params, mix, seq_len, lora)
         achieved = flops / step / made.accelerators
         peak = otherwise(device.peak_flops, constants.wide_peak_flops)
         busy = times.compute / step

@@ -69,6 +69,16 @@ def layer_mix(model: Architecture) -> Mix:
     )
 
 
+def dense_layer_params(params: LayerParams, mix: Mix) -> Count:
+    """Parameters of the mean layer that every token multiplies by: all but the routed experts."""
+    return (
+        mix.attention * params.attention
+        + mix.linear * params.linear
+        + mix.mlp * params.mlp
+        + mix.shared * params.shared
+    )
+
+
 @dataclass(frozen=True)
 class Rates:
     """Achieved rates of one rank."""
@@ -164,8 +174,7 @@ def layer_times(
     core = mix.attention * attention_core(model, constants, part, rate, attention_kernel)
     kinds = (
         (mix.attention, _attention_layer(model, device, constants, part, rate, params)),
-        (mix.mlp, _mlp(model, device, constants, part, rate, model.ffn_hidden)),
-        (mix.shared, _mlp(model, device, constants, part, rate, model.shared_ffn_hidden)),
+        (1.0, _mlps(model, device, constants, part, rate, mix)),
         (mix.experts, _expert_layer(model, device, constants, part, rate, ep_size, expert_imbalance)),
         (mix.linear, _linear_layer(model, device, constants, part, rate)),
     )
@@ -185,7 +194,7 @@ def layer_times(
     products = gemm + kernels * constants.kernel_gap
     forward = products + core + shown + between
     backward = np.where(frozen, products, 2.0 * products + accumulate) + core_back + shown_back + 2.0 * between
-    experts = kinds[3][1]
+    experts = kinds[2][1]
     return LayerTimes(
         forward=soft_maximum(forward, launch),
         backward=soft_maximum(backward, 1.5 * launch),
@@ -269,18 +278,20 @@ def _attention_layer(
     return Work(gemm, weights, traffic, ATTENTION_KERNEL_COUNT)
 
 
-def _mlp(
-    model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates, width: Count
+def _mlps(
+    model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates, mix: Mix
 ) -> Work:
-    """A dense MLP, or the shared experts of a layer."""
-    inner = width / part.tp_size
+    """The dense MLP and the shared experts of the mean layer: so many blocks, of so much width in all."""
+    blocks = mix.mlp + mix.shared
+    inner = (mix.mlp * model.ffn_hidden + mix.shared * model.shared_ffn_hidden) / part.tp_size
     wide = model.mlp_matrices * inner
     weights = model.hidden * wide
-    gemm = _product(device, rate, part.tokens, weights, 2.0 * model.hidden + wide)
-    casts = constants.cast_bytes * (model.hidden + inner)
-    norms = constants.hidden_passes * model.hidden * part.norm_tokens
+    residual = blocks * model.hidden
+    gemm = _product(device, rate, part.tokens, weights, 2.0 * residual + wide)
+    casts = constants.cast_bytes * (residual + inner)
+    norms = constants.hidden_passes * residual * part.norm_tokens
     traffic = device.activation_bytes * (norms + constants.inner_passes * wide * part.tokens) + casts * part.tokens
-    return Work(gemm, weights, traffic, MLP_KERNEL_COUNT)
+    return Work(gemm, weights, traffic, MLP_KERNEL_COUNT * blocks)
 
 
 def _expert_layer(

@@ -14,7 +14,7 @@ import numpy as np
 
 from solvers.columns import Byte, Choice, Count, Flag, Ratio
 from solvers.formulas.training.constants import TrainingConstants
-from solvers.formulas.training.layer import FUSED, MASKED, UNFUSED, Mix, Shard
+from solvers.formulas.training.layer import FUSED, MASKED, UNFUSED, Mix, Shard, dense_layer_params
 from solvers.formulas.training.layout import Layout
 from solvers.formulas.transformer import LayerParams
 from solvers.records import Architecture, Device
@@ -66,10 +66,7 @@ def held(
     lora: Flag, lora_rank: Count,
 ) -> Held:  # fmt: skip
     """Parameters of one rank's layers, of the embedding (first stage) and of the head (last stage)."""
-    blocks = (
-        mix.attention * params.attention + mix.linear * params.linear + mix.mlp * params.mlp
-        + mix.shared * params.shared + params.other / mix.layers
-    )  # fmt: skip
+    blocks = dense_layer_params(params, mix) + params.other / mix.layers
     experts = mix.experts * model.num_experts * params.expert
     expert_shards = ep_size * np.where(ep_size > 1, 1.0, tp_size)
     table = model.vocab * model.hidden / tp_size

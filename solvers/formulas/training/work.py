@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from solvers.columns import Array, Count, Flag, Sample, Token, Unit, otherwise
-from solvers.formulas.training.layer import MASKED
+from solvers.formulas.training.layer import MASKED, Mix, dense_layer_params
 from solvers.formulas.transformer import LayerParams, windowed
 from solvers.records import Architecture
 
@@ -28,22 +28,16 @@ def transformer_only(model: Architecture) -> Architecture:
 FlopPerSample = Annotated[Array, Unit("FLOP/sample")]
 
 
-def model_flops(model: Architecture, params: LayerParams, seq_len: Token, frozen: Flag) -> FlopPerSample:
+def model_flops(model: Architecture, params: LayerParams, mix: Mix, seq_len: Token, frozen: Flag) -> FlopPerSample:
     """Work of one sample, forward and backward, recomputation not counted.
 
     Twice the parameters that a token multiplies by, and the scores that attention really needs (half of them where it
     is causal: Megatron-LM and PaLM count them all); backward is twice that, or once where the weights are frozen.
     Chowdhery et al. 2022, arXiv:2204.02311, appendix B.
     """
-    softmax = model.attention_layers + model.sliding_layers
     predicted = np.where(model.encoder_layers > 0, MASKED, 1.0)
-    multiplied = (
-        softmax * params.attention
-        + model.linear_layers * params.linear
-        + model.mlp_layers * params.mlp
-        + model.moe_layers * (model.top_k * params.expert + params.shared)
-        + predicted * model.vocab * model.hidden
-    )
+    per_layer = dense_layer_params(params, mix) + mix.experts * model.top_k * params.expert
+    multiplied = model.layers * per_layer + predicted * model.vocab * model.hidden
     span = np.where(model.causal, 0.5, 1.0) * seq_len
     keys = model.attention_layers * span + model.sliding_layers * np.minimum(windowed(model), span)
     qk_dim = model.head_dim
