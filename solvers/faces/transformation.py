@@ -94,6 +94,7 @@ class TransformationAnswer:
     accelerator_utilization: Ratio = column("part of the step in which the accelerator works")
     slowdown_factor: Ratio = column("step with its input over step of the accelerator alone")
     fed_throughput: SamplePerSecond = column("samples that one accelerator gets through a second, input included")
+    worker_processes: Count = column("worker processes of all loaders")
     required_cpu_throughput: BytePerSecond = column(
         "stored bytes a second to preprocess for the accelerators not to wait"
     )
@@ -143,6 +144,7 @@ class TransformationModel(Solver):
             accelerator_utilization=plan.accelerator_step_time / step.step_time,
             slowdown_factor=step.step_time / plan.accelerator_step_time,
             fed_throughput=plan.batch_size / step.step_time,
+            worker_processes=plan.n_workers * plan.n_loaders,
             required_cpu_throughput=stored_rate * plan.accelerators_fed,
             required_workers=workers,
             required_loaders=loaders,
