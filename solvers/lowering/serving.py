@@ -107,7 +107,7 @@ def _formats(hardware: Any, precision: Any) -> dict[str, float]:
     experts_only = precision.name.startswith("mxfp4")
     return {
         "attention_weight_bytes": 2.0 if experts_only else bits,
-        "attention_peak_flops": wide if experts_only else own,
+        "attention_peak_flops": wide if experts_only or math.isnan(own) else own,
         "head_weight_bytes": head,
         "head_peak_flops": wide if not math.isnan(wide) else own,
     }

@@ -52,9 +52,11 @@ def test_more_is_never_worse(name: str, record: str, field: str) -> None:
         after = bound.run({**columns, field: base * factor})
         lost = np.broadcast_to(before["feasible"], (400,)) & ~np.broadcast_to(after["feasible"], (400,))
         assert not lost.any(), f"{field} x {factor} makes plan {np.argmax(lost)} infeasible"
+        fuller = np.broadcast_to(after.get("running_batch", 0.0) > before.get("running_batch", 0.0), (400,))
         for column in LOWER_IS_BETTER:
             if column in before:
-                worse = np.broadcast_to(after[column] > before[column] * (1 + 1e-9), (400,))
+                # what runs as many sequences as fit runs more of them in more memory, each at a slower pace
+                worse = np.broadcast_to(after[column] > before[column] * (1 + 1e-9), (400,)) & ~fuller
                 assert not worse.any(), f"{column} rises with {field} x {factor} in plan {np.argmax(worse)}"
         for column in HIGHER_IS_BETTER:
             if column in before:

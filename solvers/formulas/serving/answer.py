@@ -99,7 +99,8 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     fast_pace = np.maximum(crowded.total, SHORTEST) / (crowd * side_by_side)
 
     # steady state of a replica
-    full, settling = step(slots), step(settled)
+    farthest = engine.max_sequences * layout.dp_size
+    full, far, settling = step(slots), step(farthest), step(settled)
     spared = np.minimum(engine.mixed_share * settling.shared / (together * side_by_side), 0.8 * pace)
     stall = np.where(split, 0.0, (pace - spared) * (1.0 + (layout.dp_size - 1.0) * engine.uneven_ranks))
     saturation = capacity(full.total, stall, slots, request.output, engine)
@@ -107,7 +108,7 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     decoding = np.where(split, np.maximum(plan.replicas - taking, 1.0), plan.replicas)
     rate = otherwise(plan.request_rate, SHORTEST) / decoding
     prompt_rate = np.where(split, otherwise(plan.request_rate, SHORTEST) / np.maximum(taking, 1.0), rate)
-    opened = running_at_rate(rate, request.output, full.total, settling.total, slots, engine, stall)
+    opened = running_at_rate(rate, request.output, far.total, settling.total, farthest, engine, stall)
     running = np.maximum(np.where(streams, np.minimum(opened, slots), settled), 1.0)
     clients = np.where(given(plan.concurrency) & ~plan.max_load, clients, running)
     decode = step(running)

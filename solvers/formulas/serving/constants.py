@@ -45,6 +45,7 @@ class Engine:
     first_token_prefill: Ratio = column("passes of its own prompt that a request waits for, queue apart")
     first_token_steps: Ratio = column("decode steps that a newcomer waits for")
     train_prompts: Ratio = column("prompts of its own length that a request waits for where clients stay in step")
+    dispersion: Ratio = column("how fast the variation of lengths brings clients out of step")
     burst_share: Ratio = column("share of the other clients' prompts that a request waits for when all start together")
     non_torch_bytes: Byte = column("memory of the driver and the libraries on one device")
     group_bytes: Byte = column("memory of the collectives' buffers when devices work together")
@@ -59,3 +60,4 @@ class Engine:
     pool_share: Ratio = column("share of the memory left over that the cache takes")
     memory_share: Ratio = column("share of the memory that the engine takes by default")
     network_bandwidth: BytePerSecond = column("bandwidth between nodes for each accelerator, one direction")
+    network_latency: Second = column("time that a collective takes longer when it crosses nodes")

@@ -11,10 +11,6 @@ from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.queueing import CLOSEST, slot_wait
 
 
-UNIFORM_WIDTH = 12.0**0.5
-"""Width of a uniform distribution over its standard deviation."""
-
-
 @dataclass(frozen=True)
 class SteadyState:
     """What one replica gives and what its clients feel, on average."""
@@ -42,16 +38,14 @@ def closed_loop(
     """A fixed number of clients, each of which sends its next request when the last is answered.
 
     All start together, so the first wave of prompts queues behind itself: averaged over each client's requests, half
-    the wave's prefills divided by the requests of a client. Later waves disperse by the spread of the answers' ends (of
-    a uniform distribution with the lengths' variation); as far as they do not, clients stay in step and find a train of
-    prompts before them. Clients beyond the sequences that run wait for a slot.
+    the wave's prefills divided by the requests of a client. Later waves disperse with the variation of the lengths; as far
+    as they do not, clients stay in step and find a train of prompts before them. Clients beyond the sequences that run wait for a slot.
     `prefill` is a prompt's own latency, `prefill_pace` the time between finished prompts of a busy replica, `stall` what
     a prompt adds to the step it joins.
     """
     tpot = token_time(decode, stall, running, output, engine)
     burst = engine.burst_share / np.maximum(requests_per_client, 1.0) * (running - 1.0) * prefill_pace
-    wave = running * prefill_pace
-    in_step = wave / (wave + UNIFORM_WIDTH * variation * output * tpot)
+    in_step = 1.0 / (1.0 + engine.dispersion * variation)
     own = (engine.first_token_prefill + engine.train_prompts * in_step) * prefill
     first = engine.first_token_time + own + burst + engine.first_token_steps * tpot
     service = first + (output - 1.0) * tpot

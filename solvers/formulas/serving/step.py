@@ -68,6 +68,7 @@ class Rates:
     row_bytes: Byte
     reduces: Count
     wire: BytePerSecond
+    crossing: Second
     exchanges: Count
     group: Count
     group_wire: BytePerSecond
@@ -123,8 +124,11 @@ def step_rates(model: Architecture, layout: Layout, device: Device, kernels: Ker
         row_bytes=model.hidden * device.activation_bytes,
         reduces=engine.reduce_slowdown * (sublayers - model.moe_layers * exchanging),
         wire=np.where(layout.tp_size > device.link_domain, engine.network_bandwidth, device.link_bandwidth),
-        exchanges=engine.reduce_slowdown * 2.0 * model.moe_layers * exchanging
-        ,
+        exchanges=engine.reduce_slowdown * 2.0 * model.moe_layers * exchanging,
+        crossing=engine.network_latency * (
+            (sublayers - model.moe_layers * exchanging) * (layout.tp_size > device.link_domain)
+            + 2.0 * model.moe_layers * exchanging * (group > device.link_domain)
+        ),
         group=group,
         group_wire=np.where(group > device.link_domain, engine.network_bandwidth, device.link_bandwidth),
         launches=engine.block_kernels * (attending + model.mlp_layers + model.moe_layers)
@@ -151,7 +155,7 @@ def forward_step(
     size = rows * rates.row_bytes
     copies = np.minimum(model.top_k, layout.ep_size) / layout.tp_size
     communication = rates.reduces * all_reduce_time(size, layout.tp_size, kernels, rates.wire) + (
-        rates.exchanges * all_to_all_time(size * copies, rates.group, kernels, rates.group_wire)
+        rates.exchanges * all_to_all_time(size * copies, rates.group, kernels, rates.group_wire) + rates.crossing
     )
     overhead = rates.launches * kernel_time
     shared = mixing + dense + routed + overhead
