@@ -72,7 +72,7 @@ def as_energy(rows: pd.DataFrame, chosen: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "id": some["id"],
-            "source": some["source"] if "source" in some else "",
+            "source": some.get("source", ""),
             "model": some["model"],
             "task": some["task"],
             "gpu": some["hardware"],
