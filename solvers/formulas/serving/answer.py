@@ -85,33 +85,39 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     closed = np.where(given(plan.concurrency), np.minimum(clients, slots), clients)
     settled = np.where(plan.max_load, slots, np.where(streams, 1.0, closed))
     together = np.where(static, settled / layout.dp_size, newcomers(settled, request, layout, engine))
-    crowd = np.maximum(engine.prompt_chunk / request.passed, together)
+    crowd = np.maximum(engine.prompt_chunk / request.passed, 2.0)
     side_by_side = layout.dp_size * layout.pp_size
-    prompts = prompt_step(model, layout, together, request.passed, request.prompt, device, kernels, engine, rates)
-    crowded = prompt_step(model, layout, crowd, request.passed, request.prompt, device, kernels, engine, rates)
+    lone = prompt_step(model, layout, 1.0, request.passed, request.prompt, device, kernels, engine, rates).total
+    crowded = prompt_step(model, layout, crowd, request.passed, request.prompt, device, kernels, engine, rates).total
     chunks = np.ceil(request.passed / engine.prompt_chunk)
     overlapped = (chunks + layout.pp_size - 1.0) / (chunks * layout.pp_size)
     split = plan.disaggregated & ~static
     moving = np.where(split, transfer_time(token_bytes * request.prompt, engine.network_bandwidth), 0.0)
-    pass_time = np.maximum(prompts.total, SHORTEST)
+    pass_time = np.maximum(lone + (together - 1.0) * ((crowded - lone) / (crowd - 1.0)), SHORTEST)
     prefill = pass_time * (1.0 - engine.stage_overlap * (1.0 - overlapped)) + fetching
     pace = pass_time / (together * side_by_side)
-    fast_pace = np.maximum(crowded.total, SHORTEST) / (crowd * side_by_side)
+    fast_pace = np.maximum(crowded, SHORTEST) / (crowd * side_by_side)
 
     # steady state of a replica
     farthest = engine.max_sequences * layout.dp_size
-    full, far, settling = step(slots), step(farthest), step(settled)
-    spared = np.minimum(engine.mixed_share * settling.shared / (together * side_by_side), 0.8 * pace)
-    stall = np.where(split, 0.0, (pace - spared) * (1.0 + (layout.dp_size - 1.0) * engine.uneven_ranks))
-    saturation = capacity(full.total, stall, slots, request.output, engine)
-    taking = np.where(split, prefill_replicas(plan.replicas, plan.prefill_replicas, 1.0 / fast_pace, saturation), 0.0)
+    full, far, alone = step(slots).total, step(farthest).total, step(1.0).total
+    taking = np.where(
+        split,
+        prefill_replicas(
+            plan.replicas, plan.prefill_replicas, 1.0 / fast_pace, capacity(full, 0.0, slots, request.output, engine)
+        ),
+        0.0,
+    )
     decoding = np.where(split, np.maximum(plan.replicas - taking, 1.0), plan.replicas)
     rate = otherwise(plan.request_rate, SHORTEST) / decoding
     prompt_rate = np.where(split, otherwise(plan.request_rate, SHORTEST) / np.maximum(taking, 1.0), rate)
-    opened = running_at_rate(rate, request.output, far.total, settling.total, farthest, engine, stall)
+    opened = running_at_rate(rate, request.output, far, alone, farthest, engine, np.where(split, 0.0, pace))
     running = np.maximum(np.where(streams, np.minimum(opened, slots), settled), 1.0)
     clients = np.where(given(plan.concurrency) & ~plan.max_load, clients, running)
     decode = step(running)
+    spared = np.minimum(engine.mixed_share * decode.shared / (together * side_by_side), 0.8 * pace)
+    stall = np.where(split, 0.0, (pace - spared) * (1.0 + (layout.dp_size - 1.0) * engine.uneven_ranks))
+    saturation = capacity(full, stall, slots, request.output, engine)
     guess = speculated(plan, running, step, layout, request, kv_bytes, device, kernels, engine) if drafting else None
     itl = decode.total if guess is None else guess.itl
     spread = plan.length_variation

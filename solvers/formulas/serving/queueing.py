@@ -38,7 +38,8 @@ def share_within(limit: Array, mean: Array, variation: Ratio) -> Ratio:
     """The share of a positive quantity that stays within a limit: the inverse of `quantile`, the normal as a logistic."""
     spread = np.maximum(variation, 1e-3)
     z = 3.0 * (np.cbrt(limit / np.maximum(mean, 1e-12)) - 1.0 + spread * spread / 9.0) / spread
-    tail = decay(1.702 * np.abs(z)) / (1.0 + decay(1.702 * np.abs(z)))
+    odds = decay(1.702 * np.abs(z))
+    tail = odds / (1.0 + odds)
     return np.where(z > 0, 1.0 - tail, tail)
 
 
