@@ -18,7 +18,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 def study_schema() -> dict[str, Any]:
     """The schema as JSON-ready data. Which parameters a study may use depends on its solvers, so all are offered."""
-    parameters = dict(sorted(_parameters()))
+    parameters = dict(sorted(dict(_parameters()).items()))
     return {
         "$schema": _DRAFT,
         "title": "Study",
@@ -48,7 +48,8 @@ def study_schema() -> dict[str, Any]:
                 "examples": [[{"maximize": "effective_throughput"}, {"minimize": "cost_per_token"}]],
             },
             "constraints": {
-                "type": "array", "items": {"type": "string"}, "description": "What must hold; units are checked and converted.",
+                "type": "array", "items": {"type": "string"},
+                "description": "What must hold; units are checked and converted.",
                 "examples": [["memory_per_accelerator <= 72 GiB", "step_latency_total < 30 s"]],
             },
             "search": {
@@ -56,9 +57,9 @@ def study_schema() -> dict[str, Any]:
                 "properties": {
                     "method": {"enum": ["auto", *SEARCHES], "default": "auto", "description": "Which search."},
                     "trials": {"type": "integer", "minimum": 1, "description": "How many trials in all."},
-                    "seed": {"type": "integer", "minimum": 0, "default": 0, "description": "The same seed gives the same trials."},
-                    "batch": {"type": "integer", "minimum": 1, "description": "How many configurations are suggested at once."},
-                    "keep": {"enum": list(KEEP), "default": "all", "description": "Whether every trial is kept, or the front alone."},
+                    "seed": {"type": "integer", "minimum": 0, "description": "Equal seeds give equal trials."},
+                    "batch": {"type": "integer", "minimum": 1, "description": "How many are suggested at once."},
+                    "keep": {"enum": list(KEEP), "default": "all", "description": "Every trial, or the front alone."},
                 },
             },
             "catalog": {

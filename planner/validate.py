@@ -104,7 +104,7 @@ def predictions(table: pd.DataFrame, task: Task, catalog: Any) -> pd.DataFrame:
     answered = pd.concat(made, ignore_index=True) if made else pd.DataFrame({"id": pd.Series(dtype=str)})
     answered = answered.reindex(columns=list(dict.fromkeys([*_ANSWERED, *answered.columns])))
     rows = found.rows.set_index("id", drop=False)
-    silent = rows.index.difference(answered["id"].astype(str), sort=False)
+    silent = rows.index.difference(pd.Index(answered["id"].astype(str)), sort=False)
     place = dict(zip(rows["id"], range(len(rows)), strict=True))
     reasons = [found.refused.get(place[i], "nothing was predicted for it") for i in silent]
     absent = pd.DataFrame({"id": list(silent), "reason": reasons})
@@ -130,7 +130,7 @@ _ANSWERED = ("id", "family", "metric", "measured", "predicted", "low", "high", "
 
 
 def _predicted(rows: pd.DataFrame, task: Task, catalog: Any) -> Iterator[pd.DataFrame]:
-    """Predict all rows at once; where a row stops that, halve until it stands alone, and refuse it with what it said."""
+    """Predict all rows at once; where a row stops that, halve until it stands alone, and refuse it."""
     if rows.empty:
         return
     predict = task.predict
@@ -170,7 +170,7 @@ def _scores(frame: pd.DataFrame, task: Task) -> Scores:
     scored = frame[error.notna()]
     answered = scored[scored["feasible"]]
     refused = frame[error.isna()]
-    logs = np.log(answered["predicted"] / answered["measured"])
+    logs = np.log((answered["predicted"] / answered["measured"]).to_numpy(float))
     stated = answered[answered["low"].notna() & answered["high"].notna()]
     inside = (stated["low"] <= stated["measured"]) & (stated["measured"] <= stated["high"])
     found = error.dropna()
@@ -182,7 +182,7 @@ def _scores(frame: pd.DataFrame, task: Task) -> Scores:
         median_ape=float(found.median()) if len(found) else float("nan"),
         p90_ape=float(found.quantile(0.9)) if len(found) else float("nan"),
         mean_ape=float(found.mean()) if len(found) else float("nan"),
-        bias=float(logs.median()) if len(logs) else float("nan"),
+        bias=float(np.median(logs)) if len(logs) else float("nan"),
         rank_correlation=rank_correlation(answered, task.layout),
         inside_interval=float(inside.mean()) if len(inside) else float("nan"),
         refusals=dict(Counter(_short(r) for r in refused["reason"]).most_common()),
@@ -237,8 +237,8 @@ def regret(frame: pd.DataFrame, layout: tuple[str, ...]) -> float:
     lost = []
     for rows in _groups(frame, layout, 3):
         lower = any(part in str(rows["metric"].iloc[0]) for part in LOWER_IS_BETTER)
-        chosen = rows["predicted"].idxmin() if lower else rows["predicted"].idxmax()
-        best = rows["measured"].min() if lower else rows["measured"].max()
-        got = rows["measured"][chosen]
+        measured, predicted = rows["measured"].to_numpy(float), rows["predicted"].to_numpy(float)
+        best = measured.min() if lower else measured.max()
+        got = measured[predicted.argmin() if lower else predicted.argmax()]
         lost.append(got / best - 1 if lower else 1 - got / best)
     return float(np.mean(lost)) if lost else float("nan")

@@ -18,10 +18,13 @@ ROWS_SHOWN = 30
 
 @click.command(
     "pareto",
-    epilog='Example: planner pareto runs/serve_llama3_70b --objective "maximize: goodput" --objective "minimize: cost_per_hour"',
+    epilog='Example: planner pareto runs/serve_llama3_70b --objective "maximize: goodput" '
+    '--objective "minimize: cost_per_hour"',
 )
 @click.argument("trials", metavar="RUN|PARQUET", type=click.Path(path_type=Path))
-@click.option("--objective", "objectives", multiple=True, required=True, metavar="'DIRECTION: COLUMN'", help="May be repeated.")
+@click.option(
+    "--objective", "objectives", multiple=True, required=True, metavar="'DIRECTION: COLUMN'", help="May be repeated."
+)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the front here as Parquet.")
 @click.option("--json", "as_json", is_flag=True, help="Print the front as JSON, figures in stated units.")
 @click.option("--all", "everything", is_flag=True, help=f"Print every row, not the first {ROWS_SHOWN}.")
@@ -37,7 +40,11 @@ def command(trials: Path, objectives: tuple[str, ...], out: Path | None, as_json
     if out is not None:
         front.to_parquet(out)
     if as_json:
-        units = {n: u for n, u in frame.attrs.get("units", {}).items() if n in front and u not in ("choice", "name", "reasons")}
+        units = {
+            n: u
+            for n, u in frame.attrs.get("units", {}).items()
+            if n in front and u not in ("choice", "name", "reasons")
+        }
         echo_json({"objectives": list(objectives), "units": units, "front": front.to_dict("records")})
     else:
         _print(front, parameters, objectives, frame, everything)
@@ -73,17 +80,24 @@ def _dataset(folder: Path, ds: Any) -> Any:
         raise Refused(f"{folder} cannot be read as Parquet: {str(problem).splitlines()[0]}") from problem
 
 
-def _print(front: pd.DataFrame, parameters: list[str], objectives: tuple[str, ...], frame: pd.DataFrame, everything: bool) -> None:
+def _print(
+    front: pd.DataFrame, parameters: list[str], objectives: tuple[str, ...], frame: pd.DataFrame, everything: bool
+) -> None:
     from planner.figures import say
     from planner.fronts import table_goals
 
     units = frame.attrs.get("units", {})
     goals = table_goals(frame, objectives)
-    front = front.iloc[goals[0].minimised({n: front[n].to_numpy() for n in goals[0].expression.takes}).argsort(kind="stable")]
+    front = front.iloc[
+        goals[0].minimised({n: front[n].to_numpy() for n in goals[0].expression.takes}).argsort(kind="stable")
+    ]
     click.echo(f"{len(front):,} of {len(frame):,} trials are beaten by none in {', '.join(g.text for g in goals)}\n")
     shown = front if everything else front.iloc[:ROWS_SHOWN]
     first = [n for n in ("trial", *parameters) if n in shown]
-    values = [[say(v, g.expression.unit) for v in g.expression({n: shown[n].to_numpy() for n in g.expression.takes})] for g in goals]
+    values = [
+        [say(v, g.expression.unit) for v in g.expression({n: shown[n].to_numpy() for n in g.expression.takes})]
+        for g in goals
+    ]
     rows = [
         [*(_cell(row[n], units.get(n, "")) for n in first), *(column[place] for column in values)]
         for place, (_, row) in enumerate(shown.iterrows())

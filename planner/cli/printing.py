@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from planner.report.provenance import Used
 
 WIDEST = 110
-_STYLES = {"title": {"bold": True}, "head": {"bold": True, "fg": "cyan"}, "dim": {"dim": True}}
+_STYLES: dict[str, dict[str, Any]] = {
+    "title": {"bold": True},
+    "head": {"bold": True, "fg": "cyan"},
+    "dim": {"dim": True},
+}
 
 
 def print_findings(found: Findings, used: list[Used], page: Path | None) -> None:

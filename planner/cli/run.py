@@ -20,15 +20,21 @@ METHODS = ("auto", "grid", "random", "tpe", "nsga2", "gp")
     epilog="Example: planner run serve_llama3_70b --set fixed.input_tokens=2048 --out runs/long-prompts",
 )
 @click.argument("study")
-@click.option("--method", type=click.Choice(METHODS), help="How to search; auto takes the grid where it is small enough.")
+@click.option(
+    "--method", type=click.Choice(METHODS), help="How to search; auto takes the grid where it is small enough."
+)
 @click.option("--trials", type=click.IntRange(min=1), help="How many trials in all, those before a resume included.")
 @click.option("--seed", type=click.IntRange(min=0), help="The same seed gives the same trials.")
 @click.option("--out", type=click.Path(path_type=Path), help="The run's folder (default: runs/<study>).")
 @click.option("--resume", is_flag=True, help="Go on with what the folder holds; an absent folder starts.")
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes that share a grid.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes that share a grid."
+)
 @click.option("--dask", metavar="ADDRESS", help="A Dask scheduler that shares a grid.")
 @click.option("--storage", metavar="URL", help="An Optuna storage that also gets the front and up to 5,000 trials.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Replace any key of the study; may be repeated.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Replace any key of the study; may be repeated."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what the run came to as JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing but the folder and complaints; no progress bar.")
 def command(

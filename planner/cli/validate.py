@@ -48,14 +48,15 @@ def command(path: Path, json_path: Path | None, quiet: bool) -> None:
 def _headline(found: Validation) -> None:
     whole = found.overall
     scored = sum(1 for s in found.cells.values() if s.scored)
-    heading(
-        f"median error over {scored} cells: {_percent(found.headline)}   ({found.task}: {len(found.cells)} cells of family and metric)"
+    cells = f"{found.task}: {len(found.cells)} cells of family and metric"
+    heading(f"median error over {scored} cells: {_percent(found.headline)}   ({cells})")
+    click.echo(
+        f"pooled over rows: median {_percent(whole.median_ape)}, mean {_percent(whole.mean_ape)}, "
+        f"90th percentile {_percent(whole.p90_ape)}"
     )
     click.echo(
-        f"pooled over rows: median {_percent(whole.median_ape)}, mean {_percent(whole.mean_ape)}, 90th percentile {_percent(whole.p90_ape)}"
-    )
-    click.echo(
-        f"rows {whole.rows:,}: {whole.scored:,} scored, {whole.refused:,} refused; {whole.called_infeasible:,} called infeasible (scored as 100 %)"
+        f"rows {whole.rows:,}: {whole.scored:,} scored, {whole.refused:,} refused; "
+        f"{whole.called_infeasible:,} called infeasible (scored as 100 %)"
     )
     extra = [
         f"bias {_signed(whole.bias)}",
@@ -82,8 +83,9 @@ def _cells(found: Validation) -> None:
 
 def _line(scores: Scores) -> list[str]:
     return [
-        f"{scores.rows:,}", f"{scores.scored:,}", f"{scores.refused:,}", _percent(scores.median_ape), _percent(scores.p90_ape),
-        _signed(scores.bias), _number(scores.rank_correlation), _percent(scores.inside_interval),
+        f"{scores.rows:,}", f"{scores.scored:,}", f"{scores.refused:,}", _percent(scores.median_ape),
+        _percent(scores.p90_ape), _signed(scores.bias), _number(scores.rank_correlation),
+        _percent(scores.inside_interval),
     ]  # fmt: skip
 
 

@@ -44,7 +44,9 @@ def account(study: Study, labels: Mapping[str, Any]) -> Account:
     for key, menu in study.problem.menus.items():
         code = given.get(key, given.get("fleet", np.array([0])) if key == "hardware" else np.array([0]))
         entries[key] = menu[int(np.asarray(code).flat[0])]
-    dressed = {name: dress(SOLVERS[name], answers[name], plans[name], entries) for name in study.solvers if name in SOLVERS}
+    dressed = {
+        name: dress(SOLVERS[name], answers[name], plans[name], entries) for name in study.solvers if name in SOLVERS
+    }
     said: dict[str, Any] = {}
     for name, answer in dressed.items():
         found = figures(SOLVERS[name], plans[name], answer.__dict__, entries)

@@ -18,14 +18,22 @@ def document(found: Findings) -> dict[str, Any]:
         "title": record.study.title,
         "trials": record.trials,
         "feasible": record.feasible,
-        "units": {name: column.unit for name, column in record.columns.items() if column.unit not in ("choice", "name", "reasons")},
+        "units": {
+            name: column.unit
+            for name, column in record.columns.items()
+            if column.unit not in ("choice", "name", "reasons")
+        },
         "objectives": [
             {"objective": goal.text, "unit": goal.unit, "meaning": goal.description} for goal in found.goals
         ],
-        "plans": [{"role": p.role, "trial": p.trial, "bound_by": list(p.binds)} | _row(found, p.trial) for p in found.plans],
+        "plans": [
+            {"role": p.role, "trial": p.trial, "bound_by": list(p.binds)} | _row(found, p.trial) for p in found.plans
+        ],
         "front": [_row(found, int(trial)) | {"trial": int(trial)} for trial in front["trial"][:MOST_FRONT]],
         "front_size": len(front),
-        "constraints": [{"constraint": c, "least_to_spare": low, "most_to_spare": high} for c, low, high in found.slack],
+        "constraints": [
+            {"constraint": c, "least_to_spare": low, "most_to_spare": high} for c, low, high in found.slack
+        ],
         "infeasible": [
             {"code": f.code, "trials": f.trials, "sentence": f.sentence, "remedy": f.remedy} for f in found.failures
         ],

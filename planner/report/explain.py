@@ -66,7 +66,11 @@ def explain(run: str | Path, number: int) -> Explanation:
     name = words.plan_name({n: trial[n] for n in study.space.names}, study.columns)
     objectives = tuple((o.text, float(value(o, frame)[0]), o.expression.unit) for o in study.objectives)
     entries = {getattr(e, "name", str(e)) for e in again.entries.values()}
-    used = tuple(u for u in used_figures(study) if u.entry in entries or u.kind not in ("model", "hardware", "fleet", "precision"))
+    used = tuple(
+        u
+        for u in used_figures(study)
+        if u.entry in entries or u.kind not in ("model", "hardware", "fleet", "precision")
+    )
     return Explanation(
         study, number, trial, name, bool(trial["feasible"]), tuple(_why(study, again, frame)), objectives,
         tuple(breakdowns(trial)), tuple(_spare(study, frame)), again, tuple(levers(study, again, again.given)),
@@ -115,7 +119,7 @@ def document(found: Explanation) -> dict[str, Any]:
             for title, parts in found.breakdowns
         ],
         "answers": {
-            solver: {n: _figure(getattr(answer, n), c) for n, c in SOLVERS[solver].wiring().says.items() if n != "reasons"}
+            solver: {n: _figure(getattr(answer, n), c) for n, c in _says(solver).items()}
             for solver, answer in found.account.answers.items()
         },
         "variations": [
@@ -131,6 +135,10 @@ def document(found: Explanation) -> dict[str, Any]:
             for u in found.used
         ],
     }  # fmt: skip
+
+
+def _says(solver: str) -> dict[str, Any]:
+    return {n: c for n, c in SOLVERS[solver].wiring().says.items() if n != "reasons"}
 
 
 def _figure(given: Any, column: Any) -> dict[str, Any]:
@@ -149,7 +157,9 @@ def lines(found: Explanation) -> Iterator[tuple[str, str]]:
     yield "plain", ""
     yield "head", "What was asked for"
     rows = [[text, say(value, unit)] for text, value, unit in found.objectives]
-    rows += [[text, f"{words.share(s)} to spare" if s >= 0 else f"missed by {words.share(-s)}"] for text, s in found.spare]
+    rows += [
+        [text, f"{words.share(s)} to spare" if s >= 0 else f"missed by {words.share(-s)}"] for text, s in found.spare
+    ]
     yield from _table(["goal", "value"], rows)
     for title, parts in found.breakdowns:
         yield "plain", ""
@@ -171,9 +181,7 @@ def _bars(parts: tuple[Part, ...]) -> Iterator[tuple[str, str]]:
 def _answers(found: Explanation) -> Iterator[tuple[str, str]]:
     for solver, answer in found.account.answers.items():
         rows = []
-        for name, column in SOLVERS[solver].wiring().says.items():
-            if name == "reasons":
-                continue
+        for name, column in _says(solver).items():
             figure = _figure(getattr(answer, name), column)["value"]
             if isinstance(figure, float) and math.isnan(figure):
                 continue
@@ -184,19 +192,30 @@ def _answers(found: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def _changes(found: Explanation) -> Iterator[tuple[str, str]]:
-    names = [words.title(o.expression.column.name) if o.expression.column else o.expression.text for o in found.study.objectives]
+    names = [
+        words.title(o.expression.column.name) if o.expression.column else o.expression.text
+        for o in found.study.objectives
+    ]
     shown = _worth_showing(found)
     yield "plain", ""
     if found.feasible:
         yield "head", "What one change would do (+ is better)"
     else:
         fits = sum(v.feasible for v in found.variations)
-        yield "head", "Which one change would make it feasible" if fits else "No single change makes it feasible; the nearest are"
+        yield (
+            "head",
+            "Which one change would make it feasible"
+            if fits
+            else "No single change makes it feasible; the nearest are",
+        )
     if not shown:
         yield "plain", "  nothing else may vary"
         return
     rows = [
-        [v.value, "yes" if v.feasible else "; ".join(words.code_words(c) for c in v.reasons if not c.startswith("no_value"))]
+        [
+            v.value,
+            "yes" if v.feasible else "; ".join(words.code_words(c) for c in v.reasons if not c.startswith("no_value")),
+        ]
         + [_change(c) for c in v.changes]
         for v in shown
     ]
@@ -220,10 +239,15 @@ def _worth_showing(found: Explanation) -> list[Variation]:
 def _levers(found: Explanation) -> Iterator[tuple[str, str]]:
     if not found.levers:
         return
-    names = [words.title(o.expression.column.name) if o.expression.column else o.expression.text for o in found.study.objectives]
+    names = [
+        words.title(o.expression.column.name) if o.expression.column else o.expression.text
+        for o in found.study.objectives
+    ]
     yield "plain", ""
     yield "head", "What a figure that is a tenth greater would do (+ is better)"
-    rows = [[lever.field, *[_change(c) for c in lever.changes], lever.description] for lever in found.levers[:LEVERS_SHOWN]]
+    rows = [
+        [lever.field, *[_change(c) for c in lever.changes], lever.description] for lever in found.levers[:LEVERS_SHOWN]
+    ]
     yield from _table(["figure", *names, "meaning"], rows)
 
 
@@ -236,7 +260,9 @@ def _change(change: float) -> str:
 def _rests_on(found: Explanation) -> Iterator[tuple[str, str]]:
     yield "plain", ""
     yield "head", "Which figures it rests on"
-    rows = [[u.entry, u.quantity, u.said, u.how, u.source if not u.note else f"{u.source}; {u.note}"] for u in found.used]
+    rows = [
+        [u.entry, u.quantity, u.said, u.how, u.source if not u.note else f"{u.source}; {u.note}"] for u in found.used
+    ]
     yield from _table(["entry", "figure", "value", "how", "source"], rows)
 
 

@@ -110,7 +110,11 @@ def _goal(objective: Any) -> Goal:
     column: Column | None = expression.column
     name = words.title(column.name) if column is not None else expression.text
     return Goal(
-        objective.text, name, objective.maximized, expression.unit, column.description if column is not None else expression.text
+        objective.text,
+        name,
+        objective.maximized,
+        expression.unit,
+        column.description if column is not None else expression.text,
     )
 
 
@@ -184,7 +188,7 @@ def _against_best(points: np.ndarray, row: int, column: int, goal: Goal, size: i
 
 
 def binds(record: Record, trial: Mapping[str, Any]) -> Iterator[str]:
-    """What keeps a plan from being better: the part of the machine that is busiest, and the constraints that it touches."""
+    """What keeps a plan from being better: its busiest part, and the constraints that it touches."""
     if isinstance(trial.get("bottleneck"), str):
         column = record.columns.get("bottleneck")
         what = column.description if column is not None and column.description else "bottleneck"
@@ -271,7 +275,9 @@ def _nearest(record: Record) -> str:
 
 def _relaxations(record: Record, goals: tuple[Goal, ...]) -> Iterator[Relaxation]:
     for code, frame in record.relaxed.items():
-        gains = [g for o, goal in zip(record.study.objectives, goals, strict=True) if (g := _gain(record, frame, o, goal))]
+        gains = [
+            g for o, goal in zip(record.study.objectives, goals, strict=True) if (g := _gain(record, frame, o, goal))
+        ]
         if gains:
             yield Relaxation(code.removeprefix("constraint:"), record.reasons.get(code, 0), tuple(gains))
 

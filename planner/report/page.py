@@ -40,11 +40,15 @@ def page(found: Findings, used: list[Used]) -> str:
 
     templates = resources.files("planner.report").joinpath("templates")
     text = {name: templates.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js")}
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
     payload = Payload(found)
     return environment.from_string(text["page.html"]).render(
-        css=text["page.css"], script=text["page.js"], data=_embedded(payload.data()), lead=lead(found), counts=counts(found),
-        found=found, study=found.record.study, record=found.record, table=payload.static_rows(STATIC_ROWS), total=len(payload.front),
+        css=text["page.css"], script=text["page.js"], data=_embedded(payload.data()),
+        lead=lead(found), counts=counts(found),
+        found=found, study=found.record.study, record=found.record, table=payload.static_rows(STATIC_ROWS),
+        total=len(payload.front),
         headers=payload.shown, assumptions=list(assumptions(found.record)), sources=_grouped(used), used=used,
         sure=list(how_sure(found.record.study.solvers)), versions=dict(found.record.study.data.get("versions", {})),
         command=command(found.record), yaml=_study_text(found.record), share=words.share, headline=words.headline,
@@ -64,7 +68,8 @@ def lead(found: Findings) -> str:
     figures = [f"{name} {said}" for name, said, _ in first.figures]
     listed = figures[0] if len(figures) == 1 else f"{', '.join(figures[:-1])} and {figures[-1]}"
     choice = "The balanced choice" if first.role.startswith("Balanced") else "Best"
-    return f"Of {record.trials:,} plans, {record.feasible:,} are feasible and {beaten}. {choice} is {_unbroken(first.name)}: {listed}."
+    tried = f"Of {record.trials:,} plans, {record.feasible:,} are feasible and {beaten}."
+    return f"{tried} {choice} is {_unbroken(first.name)}: {listed}."
 
 
 def _unbroken(name: str) -> str:
@@ -78,7 +83,9 @@ class Payload:
     def __init__(self, found: Findings) -> None:
         self.found, self.record = found, found.record
         self.front = _thinned(self.record)
-        self.goals = [_key(goal, objective) for goal, objective in zip(found.goals, self.record.study.objectives, strict=True)]
+        self.goals = [
+            _key(goal, objective) for goal, objective in zip(found.goals, self.record.study.objectives, strict=True)
+        ]
         named = [n for n in ALSO_SHOWN if n in self.front and n not in self.goals]
         taken = [n for c in self.record.study.constraints for n in c.takes if n in self.front]
         self.shown = list(dict.fromkeys([*self.record.parameters, *self.goals, *taken, *named]))
@@ -131,7 +138,7 @@ class Payload:
         }
 
     def _axes(self) -> list[str]:
-        """The two objectives that conflict most on the front: those to look at first, the earlier of the two upwards."""
+        """The two objectives that conflict most on the front: what to look at first, the earlier upwards."""
         pairs = list(itertools.combinations(range(len(self.goals)), 2))
         if not pairs or len(self.front) < 3:
             return self.goals[1::-1]
@@ -220,7 +227,9 @@ def _grouped(used: list[Used]) -> dict[str, list[Used]]:
 
 def command(record: Record) -> str:
     """The command that makes the run again."""
-    return f"planner run {shlex.quote(str(record.path / 'study.yaml'))} --out {shlex.quote(str(record.path) + '-again')}"
+    return (
+        f"planner run {shlex.quote(str(record.path / 'study.yaml'))} --out {shlex.quote(str(record.path) + '-again')}"
+    )
 
 
 def _study_text(record: Record) -> str:

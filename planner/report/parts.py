@@ -50,7 +50,7 @@ BREAKDOWNS = (
 
 
 def breakdown(given: Breakdown, trial: Mapping[str, Any]) -> tuple[Part, ...]:
-    """The parts of a plan's total, the largest first; nothing where a column is absent. What is left over is `other`."""
+    """The parts of a plan's total, the largest first, with what is left over; nothing where a column is absent."""
     if any(name not in trial for name in (given.total, *given.parts)):
         return ()
     total = float(trial[given.total])

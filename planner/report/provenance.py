@@ -37,7 +37,7 @@ class _Watched(Entry):
 
     def read(self) -> dict[str, None]:
         """The quantities read so far."""
-        return self.__dict__.setdefault("_read", {})  # type: ignore[no-any-return]
+        return self.__dict__.setdefault("_read", {})
 
     def get(self, quantity: str) -> float | None:
         """As `Entry.get`."""

@@ -50,9 +50,9 @@ class Record:
     reasons: Mapping[str, int]
     """How many trials carry each code; a trial may carry several."""
     relaxed: Mapping[str, Table] = field(default_factory=dict)
-    """For each constraint, the trials that would be on the front or better if it alone were dropped: the best for each objective."""
+    """For each constraint, of the trials that it alone forbids the best for each objective."""
     complete: bool = True
-    """False where the run is so large that the sample, the relaxations and the nearest misses come from a part of it."""
+    """False where so large a run was read in part for the sample, the relaxations and the nearest misses."""
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The summary in the terminal: what was asked, the plans to choose among, what binds, what fails, and how sure that is."""
+"""The summary in the terminal: what was asked, the plans to choose among, what binds, what fails, how sure it is."""
 
 from __future__ import annotations
 
@@ -61,7 +61,11 @@ def counts(found: Findings) -> str:
     distinct = info.get("distinct")
     if isinstance(distinct, int) and distinct != record.trials:
         parts.append(f"{distinct:,} distinct")
-    parts += [f"{record.feasible:,} feasible", f"{record.trials - record.feasible:,} not", f"{len(record.front):,} that nothing beats"]
+    parts += [
+        f"{record.feasible:,} feasible",
+        f"{record.trials - record.feasible:,} not",
+        f"{len(record.front):,} that nothing beats",
+    ]
     seconds, rate = info.get("timings", {}).get("total"), info.get("rate")
     if seconds and rate:
         parts.append(f"{say(float(seconds), 's')} ({rate:,.0f} a second)")
@@ -86,9 +90,16 @@ def _binding(found: Findings, columns: int) -> Iterator[tuple[str, str]]:
     lines = []
     total = sum(count for _, count in found.bottlenecks)
     if found.bottlenecks:
-        lines.append("bottleneck of the plans that nothing beats: " + ", ".join(f"{n} {words.share(c / total)}" for n, c in found.bottlenecks))
+        lines.append(
+            "bottleneck of the plans that nothing beats: "
+            + ", ".join(f"{n} {words.share(c / total)}" for n, c in found.bottlenecks)
+        )
     for text, least, most in found.slack:
-        spread = words.share(least) if words.share(least) == words.share(most) else f"{words.share(least)} to {words.share(most)}"
+        spread = (
+            words.share(least)
+            if words.share(least) == words.share(most)
+            else f"{words.share(least)} to {words.share(most)}"
+        )
         lines.append(f"{text}: {spread} to spare")
     if lines:
         yield "plain", ""
@@ -106,7 +117,9 @@ def _failures(found: Findings, columns: int) -> Iterator[tuple[str, str]]:
     room = max(len(f"{f.trials:,}") for f in found.failures)
     for failure in found.failures[:FAILURES_SHOWN]:
         said = ". ".join(p.rstrip(".") for p in (failure.sentence, failure.remedy) if p)
-        yield from _wrapped(f"{failure.trials:>{room},}  {failure.name}. {said}.".replace("..", "."), columns, "  ", hang=room + 2)
+        yield from _wrapped(
+            f"{failure.trials:>{room},}  {failure.name}. {said}.".replace("..", "."), columns, "  ", hang=room + 2
+        )
     if len(found.failures) > FAILURES_SHOWN:
         yield "dim", f"  and {len(found.failures) - FAILURES_SHOWN} more reasons (on the page)"
 
@@ -125,7 +138,11 @@ def _sources(found: Findings, used: list[Used], columns: int) -> Iterator[tuple[
         yield from _wrapped(f"prices ({terms_of(found).replace('_', ' ')}): {said}", columns, "  ")
     estimates = dict.fromkeys(f"{u.quantity.replace('_', ' ')} of {u.entry}" for u in used if u.estimate)
     if estimates:
-        yield from _wrapped(f"estimates among them: {', '.join(list(estimates)[:6])}{' ...' if len(estimates) > 6 else ''}", columns, "  ")
+        yield from _wrapped(
+            f"estimates among them: {', '.join(list(estimates)[:6])}{' ...' if len(estimates) > 6 else ''}",
+            columns,
+            "  ",
+        )
     for line in how_sure(found.record.study.solvers):
         yield from _wrapped(line, columns, "  ")
 
@@ -136,11 +153,15 @@ def terms_of(found: Findings) -> str:
     return str(menu[0].name) if len(menu) == 1 else "on_demand"
 
 
-def _wrapped(text: str, columns: int, indent: str = "", style: str = "plain", hang: int = 0) -> Iterator[tuple[str, str]]:
+def _wrapped(
+    text: str, columns: int, indent: str = "", style: str = "plain", hang: int = 0
+) -> Iterator[tuple[str, str]]:
     if columns <= 0:
         yield style, indent + text
         return
     rest = indent + " " * hang
-    lines = textwrap.wrap(text, columns, initial_indent=indent, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(
+        text, columns, initial_indent=indent, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
     for line in lines or [indent]:
         yield style, line

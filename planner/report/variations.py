@@ -72,13 +72,17 @@ def _alternatives(parameter: Parameter, own: Any) -> Iterator[tuple[Any, bool]]:
         return
     here = parameter.labels.index(own.item() if hasattr(own, "item") else own)
     levels = range(len(parameter.labels))
-    shown = levels if len(levels) <= MOST_LEVELS else sorted({*range(here - 8, here + 9), *levels[:: len(levels) // 32]})
+    shown = (
+        levels if len(levels) <= MOST_LEVELS else sorted({*range(here - 8, here + 9), *levels[:: len(levels) // 32]})
+    )
     for level in shown:
         if level != here and 0 <= level < len(parameter.labels):
             yield level, abs(level - here) == 1 or not parameter.ordered
 
 
-def _varied(study: Study, evaluator: Evaluator, found: Rows, rows: list[tuple[Parameter, Any, bool]]) -> Iterator[Variation]:
+def _varied(
+    study: Study, evaluator: Evaluator, found: Rows, rows: list[tuple[Parameter, Any, bool]]
+) -> Iterator[Variation]:
     points = np.stack([found.full(o) for o in found.objectives], axis=1)
     signals = found.full(found.signals)
     for row, (parameter, coordinate, near) in enumerate(rows, 1):

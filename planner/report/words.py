@@ -1,4 +1,4 @@
-"""Names of columns and plans as people say them: `tp_size` 4 is TP 4, `effective_throughput` is effective throughput."""
+"""Columns and plans as people name them: `tp_size` 4 is TP 4, `effective_throughput` is effective throughput."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from planner.figures import say
 from solvers.columns import Column
 
 ACRONYMS = {
-    "itl": "ITL", "ttft": "TTFT", "tpot": "TPOT", "mfu": "MFU", "kv": "KV", "tp": "TP", "pp": "PP", "dp": "DP", "ep": "EP",
-    "cp": "CP", "zero": "ZeRO", "slo": "SLO", "p50": "p50", "p95": "p95", "p99": "p99", "tco": "TCO", "e2e": "end-to-end",
+    "itl": "ITL", "ttft": "TTFT", "tpot": "TPOT", "mfu": "MFU", "kv": "KV", "tp": "TP", "pp": "PP", "dp": "DP",
+    "ep": "EP", "cp": "CP", "zero": "ZeRO", "slo": "SLO", "tco": "TCO", "e2e": "end-to-end",
 }  # fmt: skip
 _SHORT = {
     "tp_size": "TP {}", "pp_size": "PP {}", "dp_size": "DP {}", "ep_size": "EP {}", "cp_size": "CP {}",
-    "zero_stage": "ZeRO-{}", "batch_size": "batch {}", "microbatch_size": "microbatch {}", "v_stages": "{} chunks a stage",
+    "zero_stage": "ZeRO-{}", "batch_size": "batch {}", "microbatch_size": "microbatch {}",
+    "v_stages": "{} chunks a stage",
     "recompute": "recompute {}", "kv_precision": "KV in {}", "concurrency": "{} clients", "replicas": "{} replicas",
     "seq_len": "context {}", "num_draft_tokens": "{} drafted tokens", "draft_model": "drafted by {}", "terms": "{}",
 }  # fmt: skip
-"""How a parameter's value stands in a plan; where nothing stands here, words stand alone and numbers with their name."""
+"""How a parameter stands in a plan; where nothing stands here, words stand alone and numbers with their name."""
 
 
 def title(name: str) -> str:

@@ -58,8 +58,8 @@ TASKS = (
         ),
         words=("family", "task", "model", "attn", "recompute", "precision", "hardware", "intra_node_link",
                "inter_node_network", "software", "metric", "tflops_kind", "quality", "flag", *_SOURCE),
-        layout=("n_gpus", "micro_batch", "tp_size", "pp_size", "v_stages", "dp_size", "cp_size", "ep_size", "zero_stage",
-                "sequence_parallel", "recompute"),
+        layout=("n_gpus", "micro_batch", "tp_size", "pp_size", "v_stages", "dp_size", "cp_size", "ep_size",
+                "zero_stage", "sequence_parallel", "recompute"),
         sweeps=True,
     ),
     Task(
@@ -73,7 +73,8 @@ TASKS = (
     Task(
         "speculation",
         tells=("target", "draft", "speedup"),
-        numbers=("gamma_num_spec_tokens", "acceptance_rate_alpha", "accepted_len_tau", "batch", "baseline_tok_s", "spec_tok_s"),
+        numbers=("gamma_num_spec_tokens", "acceptance_rate_alpha", "accepted_len_tau", "batch", "baseline_tok_s",
+                 "spec_tok_s"),
         words=("target", "draft", "method", "hardware", "engine", "workload", "temperature", "flag", *_SOURCE),
         layout=("gamma_num_spec_tokens", "batch"),
         measured=("speedup",),
@@ -134,5 +135,6 @@ def task_of(columns: Iterable[str], place: str = "") -> Task:
     )
     lacking = [name for name in nearest.tells if name not in present]
     kinds = "; ".join(f"{t.name}: {', '.join(t.tells)}" for t in TASKS)
-    message = f"its columns tell no kind of measurement file; nearest is {nearest.name}, without {', '.join(lacking)} ({kinds})"
+    without = f"nearest is {nearest.name}, without {', '.join(lacking)}"
+    message = f"its columns tell no kind of measurement file; {without} ({kinds})"
     raise InvalidInput([Complaint("", message, place)])

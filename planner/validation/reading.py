@@ -74,8 +74,7 @@ def prepare(
     refused: dict[int, str] = {}
     for name in (*numbers, *measured):
         given = made[name] if name in made else pd.Series(np.nan, index=made.index, dtype=object)
-        made[name] = pd.to_numeric(given.str.replace(r"^(?i:true)$", "1", regex=True).replace(r"^(?i:false)$", "0", regex=True)
-                                   if given.notna().any() else given, errors="coerce").astype(float)  # fmt: skip
+        made[name] = pd.to_numeric(given.map(_worded), errors="coerce").astype(float)
         _refuse(
             refused, given.notna() & made[name].isna(), lambda row, n=name, g=given: f"{n}: {g[row]!r} is not a number"
         )
@@ -90,6 +89,11 @@ def prepare(
     _refuse(refused, ~(made[list(measured)] > 0).any(axis=1), lambda row: "no measured value above 0")
     made["id"] = _unique_ids(made.get("id"), len(made))
     return Measurements(made, refused)
+
+
+def _worded(cell: object) -> object:
+    """True and false as the numbers they stand for."""
+    return {"true": "1", "false": "0"}.get(str(cell).lower(), cell)
 
 
 def _refuse(refused: dict[int, str], where: pd.Series, why) -> None:  # type: ignore[no-untyped-def]

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+    "--remote-debugging-pipe",
 )  # fmt: skip
 
 
@@ -43,7 +44,9 @@ class Browser:
 
     def open(self, page: Path, width: int, *, dark: bool = False) -> list[str]:
         """Open a file at a width; everything that went wrong, and everything that was fetched besides."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500)
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self._events.clear()
@@ -77,7 +80,8 @@ class Browser:
 
     def centre(self, selector: str) -> tuple[float, float]:
         """The middle of an element, scrolled into view."""
-        script = f"""(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{ block: "center", behavior: "instant" }});
+        script = f"""(() => {{ const e = document.querySelector({json.dumps(selector)});
+            e.scrollIntoView({{ block: "center", behavior: "instant" }});
             const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"""
         x, y = self.evaluate(script)
         return x, y

@@ -16,12 +16,20 @@ from tests.report.conftest import SERVE
 pytestmark = pytest.mark.browser
 WIDTHS = (1280, 390)
 CONTRAST = """(() => {
-  const light = (c) => { const [r, g, b] = c.match(/[0-9.]+/g).map((v) => { v /= 255; return v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
-    return .2126 * r + .7152 * g + .0722 * b; };
-  const behind = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!c.endsWith(", 0)")) return c; } };
-  const poor = [...document.querySelectorAll("h1, h2, h3, p, dt, dd, td, th, small, li, summary, a, label")].filter((e) => e.innerText)
-    .map((e) => { const [a, b] = [light(getComputedStyle(e).color), light(behind(e))].sort((x, y) => y - x); return [(a + .05) / (b + .05), e.innerText.slice(0, 30)]; })
-    .filter(([contrast]) => contrast < 4.5);
+  const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const light = (c) => {
+    const [r, g, b] = c.match(/[0-9.]+/g).map((v) => linear(v / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (e) => {
+    for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!c.endsWith(", 0)")) return c; }
+  };
+  const contrast = (e) => {
+    const [a, b] = [light(getComputedStyle(e).color), light(behind(e))].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  };
+  const poor = [...document.querySelectorAll("h1, h2, h3, p, dt, dd, td, th, small, li, summary, a, label")]
+    .filter((e) => e.innerText && contrast(e) < 4.5).map((e) => [contrast(e), e.innerText.slice(0, 30)]);
   return { poor, paper: light(getComputedStyle(document.body).backgroundColor) }; })()"""
 ORDER = """[...document.querySelectorAll("#plansTable tbody tr")]
   .map((r) => JSON.parse(document.getElementById("data").textContent).front.itl[+r.dataset.row])"""
@@ -65,9 +73,19 @@ def test_pointing_at_a_dot_shows_the_whole_plan(browser: Browser, page: Path, wi
     browser.open(page, width)
     browser.mouse("mouseMoved", *browser.centre("#scatter circle.front"))
     text = browser.evaluate("document.getElementById('tip').innerText")
-    for word in ("Hardware", "Precision", "Batch size", "Effective throughput", "Cost per million tokens", "ITL", "trial"):
+    for word in (
+        "Hardware",
+        "Precision",
+        "Batch size",
+        "Effective throughput",
+        "Cost per million tokens",
+        "ITL",
+        "trial",
+    ):
         assert word in text
-    left, right = browser.evaluate("(() => { const b = document.getElementById('tip').getBoundingClientRect(); return [b.left, b.right]; })()")
+    left, right = browser.evaluate(
+        "(() => { const b = document.getElementById('tip').getBoundingClientRect(); return [b.left, b.right]; })()"
+    )
     assert left >= 0
     assert right <= width
 
@@ -111,7 +129,8 @@ def test_every_axis_can_be_chosen(browser: Browser, page: Path, front: Any) -> N
     assert {"hardware", "batch_size", "itl", "effective_throughput"} <= set(names)
     for name in names:
         for axis in ("x", "y", "colour"):
-            browser.evaluate(f"(() => {{ const s = document.getElementById('{axis}'); s.value = '{name}'; s.dispatchEvent(new Event('change')); }})()")
+            choose = f"s.value = '{name}'; s.dispatchEvent(new Event('change'));"
+            browser.evaluate(f"(() => {{ const s = document.getElementById('{axis}'); {choose} }})()")
         assert browser.evaluate(DOTS) == len(front), name
         assert browser.evaluate("document.getElementById('scatter').innerHTML.includes('NaN')") is False, name
 

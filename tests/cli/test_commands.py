@@ -41,7 +41,8 @@ def planner(*arguments: str) -> int:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    code = f"import sys; from planner.cli import run; run(['--help']); print('LOADED', *[m for m in {HEAVY!r} if m in sys.modules])"
+    loaded = f"print('LOADED', *[m for m in {HEAVY!r} if m in sys.modules])"
+    code = f"import sys; from planner.cli import run; run(['--help']); {loaded}"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip().endswith("LOADED")
     assert all(name in out for name in COMMANDS)
@@ -172,7 +173,9 @@ def test_solve_prints_every_column_with_its_unit(capsys: pytest.CaptureFixture[s
     direct = ServingModel().solve("Llama3_8B", "H100", precision="fp8", batch_size=16)
     assert made["answers"]["ServingModel"]["itl"]["value"] == direct.itl.m_as("s")
     assert made["answers"]["ServingModel"]["itl"]["unit"] == "s"
-    assert all(not isinstance(v["value"], str) or n in ("bottleneck",) for n, v in made["answers"]["ServingModel"].items())
+    assert all(
+        not isinstance(v["value"], str) or n in ("bottleneck",) for n, v in made["answers"]["ServingModel"].items()
+    )
 
 
 def test_an_infeasible_plan_ends_with_2_and_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,8 +266,26 @@ def test_the_shipped_studies_are_listed(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_validate_writes_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    columns = "id,family,engine,model,hardware,n_gpus,tp_size,weight_precision,kv_precision,input_tokens,output_tokens,concurrency,metric,value"
-    line = ["a", "mine", "vLLM", "Llama-3-8B", "H100-SXM", "1", "1", "bf16", "bf16", "1024", "256", "16", "tpot_ms", "10"]
+    columns = (
+        "id,family,engine,model,hardware,n_gpus,tp_size,weight_precision,kv_precision,input_tokens,output_tokens,"
+        "concurrency,metric,value"
+    )
+    line = [
+        "a",
+        "mine",
+        "vLLM",
+        "Llama-3-8B",
+        "H100-SXM",
+        "1",
+        "1",
+        "bf16",
+        "bf16",
+        "1024",
+        "256",
+        "16",
+        "tpot_ms",
+        "10",
+    ]
     with Path("m.csv").open("w", newline="") as file:
         csv.writer(file).writerows([columns.split(","), line, [*line[:3], "nothing-like-this", *line[4:]]])
     assert planner("validate", "m.csv", "--json", "out.json") == 0

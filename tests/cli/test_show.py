@@ -29,14 +29,20 @@ def test_there_are_no_vertical_borders() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "columns"), [("abc", 3), ("模型", 4), ("e\u0301", 1), ("⚠\ufe0f", 2), ("🚀", 2), ("👩\u200d🚀", 2), ("", 0)]
+    ("line", "columns"),
+    [("abc", 3), ("模型", 4), ("e\u0301", 1), ("⚠\ufe0f", 2), ("🚀", 2), ("👩\u200d🚀", 2), ("", 0)],
 )
 def test_wide_signs_take_two_columns(line: str, columns: int) -> None:
     assert width(line) == columns
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp"))), st.floats()), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp"))), st.floats()),
+        min_size=1,
+    )
+)
 def test_numbers_end_in_one_column(rows: list[tuple[str, float]]) -> None:
     lines = format_table(["name", "value"], rows).split("\n")
     assert len(lines) == len(rows) + 2
@@ -62,7 +68,9 @@ def test_anything_can_be_shown(value: object) -> None:
 
 
 def test_facts_line_up() -> None:
-    shown = format_info("GPU 为什么", {"Step_latency": Q_("0.0123 s").to("ms"), "模型": "x", "nothing": math.nan}).split("\n")
+    shown = format_info(
+        "GPU 为什么", {"Step_latency": Q_("0.0123 s").to("ms"), "模型": "x", "nothing": math.nan}
+    ).split("\n")
     assert shown[0] == "GPU 为什么"
     assert shown[2] == "  Step latency   12.3 ms"
     assert shown[3] == "  模型           x"

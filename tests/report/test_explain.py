@@ -32,7 +32,9 @@ def test_variations_are_the_neighbouring_trials(serve: Path) -> None:
 def test_more_of_a_price_is_dearer_and_more_bandwidth_no_slower(serve: Path) -> None:
     front = load_run(serve).front()
     found = explain(serve, int(front.trial.iloc[0]))
-    levers = {lever.field: dict(zip(("throughput", "cost", "itl"), lever.changes, strict=True)) for lever in found.levers}
+    levers = {
+        lever.field: dict(zip(("throughput", "cost", "itl"), lever.changes, strict=True)) for lever in found.levers
+    }
     assert levers["price_per_hour"]["cost"] == pytest.approx(-0.1)
     assert levers["memory_bandwidth"]["itl"] >= 0
 
@@ -69,5 +71,5 @@ def test_json_holds_numbers_in_stated_units(serve: Path) -> None:
 
 
 def test_an_unknown_trial_is_refused(serve: Path) -> None:
-    with pytest.raises(InvalidInput, match="no trial 999999.*0 to"):
+    with pytest.raises(InvalidInput, match=r"no trial 999999.*0 to"):
         explain(serve, 999_999)

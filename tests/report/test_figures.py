@@ -55,6 +55,8 @@ def test_every_number_can_be_said(value: float, unit: str) -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.floats(min_value=1e-6, max_value=1e15), min_size=1), st.sampled_from(["s", "byte", "token/s", "USD"]))
+@given(
+    st.lists(st.floats(min_value=1e-6, max_value=1e15), min_size=1), st.sampled_from(["s", "byte", "token/s", "USD"])
+)
 def test_one_unit_is_found_for_a_column(values: list[float], unit: str) -> None:
     assert rung_for(values, unit) in LADDERS[unit]

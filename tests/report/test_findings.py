@@ -83,7 +83,9 @@ def test_arithmetic_objectives_and_ranges_are_said(sampled: Path) -> None:
     (plan,) = report.findings.plans
     row = load_run(sampled).front().iloc[0]
     assert document(report.findings)["plans"][0]["objectives"] == {
-        "maximize: effective_throughput / cost_per_hour": pytest.approx(row.effective_throughput / row.cost_per_hour * 3600)
+        "maximize: effective_throughput / cost_per_hour": pytest.approx(
+            row.effective_throughput / row.cost_per_hour * 3600
+        )
     }
     assert "efficiency" in plan.name
 

@@ -90,7 +90,7 @@ def test_the_plans_reasons_and_sources_are_told(html: str, serve: Path) -> None:
 def test_ids_are_unique_and_links_lead_somewhere(html: str) -> None:
     ids = Reader(html).ids
     assert len(ids) == len(set(ids))
-    assert {t for t in re.findall(r'href="#(\w+)"', html)} <= set(ids)
+    assert set(re.findall(r'href="#(\w+)"', html)) <= set(ids)
 
 
 def test_a_hopeless_run_has_a_page(hopeless: Path, tmp_path: Path) -> None:

@@ -101,15 +101,17 @@ def test_a_broken_row_is_refused_with_its_reason(tmp_path: Path, line: str, reas
 
 
 def test_ids_that_repeat_or_lack_stay_apart(tmp_path: Path) -> None:
-    found = scored(tmp_path, *(f"{i},f,{m},2048,8,1,8,mfu,0.4," for i, m in [("a", "right"), ("a", "twice"), ("", "right")]))
+    found = scored(
+        tmp_path, *(f"{i},f,{m},2048,8,1,8,mfu,0.4," for i, m in [("a", "right"), ("a", "twice"), ("", "right")])
+    )
     assert found.frame["id"].tolist() == ["a", "a#2", "row 4"]
     assert found.overall.mean_ape == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"", "is not a CSV"), (b"\x89PNG\r\n\x1a\n\x00\xff\xfe", "is not a CSV"), (b"a,b\n1,2\n", "tell no kind"), (HEADER.encode(), "no rows"),
-     (b"a,a\n1,2\n", "tell no kind|two columns"), (b"\n\n\n", "is not a CSV")],
+    [(b"", "is not a CSV"), (b"\x89PNG\r\n\x1a\n\x00\xff\xfe", "is not a CSV"), (b"a,b\n1,2\n", "tell no kind"),
+     (HEADER.encode(), "no rows"), (b"a,a\n1,2\n", "tell no kind|two columns"), (b"\n\n\n", "is not a CSV")],
 )  # fmt: skip
 def test_what_is_no_file_of_measurements_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "x.csv"
@@ -157,7 +159,9 @@ def test_regret_is_what_the_wrong_choice_costs() -> None:
 def test_the_json_has_the_promised_keys(tmp_path: Path) -> None:
     found = scored(tmp_path, "a,f,twice,2048,8,1,8,mfu,0.4,", "b,f,unknown,2048,8,1,8,mfu,0.4,")
     made = json.loads(json.dumps(plain(found.document()), allow_nan=False))
-    assert {"median_ape", "pooled_median_ape", "mean_ape", "rows", "scored", "refused", "called_infeasible"} <= set(made["overall"])
+    assert {"median_ape", "pooled_median_ape", "mean_ape", "rows", "scored", "refused", "called_infeasible"} <= set(
+        made["overall"]
+    )
     (cell,) = made["cells"]
     keys = {"family", "metric", "rows", "scored", "refused", "median_ape", "p90_ape", "bias", "rank_correlation"}
     assert keys <= set(cell)
@@ -169,7 +173,13 @@ def test_the_json_has_the_promised_keys(tmp_path: Path) -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), min_size=len(HEADER.split(",")), max_size=len(HEADER.split(","))))
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8"), max_size=8),
+        min_size=len(HEADER.split(",")),
+        max_size=len(HEADER.split(",")),
+    )
+)
 def test_no_row_of_text_stops_it(tmp_path_factory: pytest.TempPathFactory, cells: list[str]) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "x.csv"
     row = ",".join('"' + c.replace('"', '""').replace("\0", "") + '"' for c in cells)
