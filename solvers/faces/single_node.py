@@ -22,6 +22,7 @@ from solvers.columns import (
 from solvers.formulas.kernels import Kernels
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.single import single_pass
+from solvers.formulas.training.constants import TrainingConstants
 from solvers.records import Architecture, Device
 from solvers.solver import Solver
 
@@ -34,6 +35,7 @@ class SingleNodePlan:
     device: Device = record("the accelerator", needs=("memory_bandwidth", "memory_capacity"))
     kernels: Kernels = record("how close its kernels come to its peaks")
     engine: Engine = record("the software that runs it")
+    constants: TrainingConstants = record("how training kernels of its generation do")
     batch_size: Sample = parameter("sequences, images or denoising steps in a batch", default=1, minimum=1)
     seq_len: Token = parameter("tokens in a sequence (the model's context up to 2048 where not given)", optional=True, minimum=1)
     phase: Choice = parameter(

@@ -16,6 +16,9 @@ WIDE = ("bf16", "fp16")
 """The arithmetics in which attention and the head run unless the format says otherwise."""
 ROOMY = 70 * 2**30
 """Memory from which vLLM sizes its sampler and its passes for a larger load (its defaults for H100 and above)."""
+NET_RUNNERS = ("eager", "compiled")
+"""The kinds of engines that run nets for images; where another is named, an eager framework stands in for it."""
+NET_CONSTANTS = ("convolution_slowdown", "net_traffic", "net_kernel_time")
 FILLED = ("attention_weight_bytes", "attention_peak_flops", "head_weight_bytes", "head_peak_flops")
 
 
@@ -23,6 +26,8 @@ def engine_row(hardware: Any, precision: Any, engine: Any) -> Mapping[str, float
     """Every field of `Engine`, in SI."""
     scopes = (engine_scopes(engine), device_scopes(hardware), precision_scopes(precision))
     row = {f.name: constant_for(f.name, *scopes) for f in dataclasses.fields(Engine) if f.name not in FILLED}
+    if engine is not None and engine.text("family") not in NET_RUNNERS:
+        row |= {name: constant_for(name, ("eager",), *scopes[1:]) for name in NET_CONSTANTS}
     roomy = hardware is not None and (hardware.get("usable_memory") or hardware.get("memory_capacity") or 0.0) > ROOMY
     if not roomy:
         row["profile_sequences"] = constant_for("small_profile_sequences", *scopes)

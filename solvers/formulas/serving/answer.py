@@ -93,7 +93,9 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     overlapped = (chunks + layout.pp_size - 1.0) / (chunks * layout.pp_size)
     split = plan.disaggregated & ~static
     moving = np.where(split, transfer_time(token_bytes * request.prompt, engine.network_bandwidth), 0.0)
-    pass_time = np.maximum(lone + (together - 1.0) * ((crowded - lone) / (crowd - 1.0)), SHORTEST)
+    fullness = np.minimum((together - 1.0) / (crowd - 1.0), 1.0)
+    between = (lone + fullness * (crowded - lone)) * np.maximum(together / crowd, 1.0)
+    pass_time = np.maximum(between, SHORTEST)
     prefill = pass_time * (1.0 - engine.stage_overlap * (1.0 - overlapped)) + fetching
     pace = pass_time / (together * side_by_side)
     fast_pace = np.maximum(crowded, SHORTEST) / (crowd * side_by_side)

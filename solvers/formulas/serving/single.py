@@ -11,6 +11,7 @@ from solvers.formulas.kernels import Kernels, smooth_maximum
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.plan import at_efficiency, usable
 from solvers.formulas.serving.step import Layout, decode_attention, forward_step, prompt_attention, step_rates
+from solvers.formulas.training.layer import FUSED, net_times, rates
 from solvers.formulas.transformer import layer_params, mean_keys, windowed
 from solvers.reasons import CONTEXT_EXCEEDED, DOES_NOT_FIT, PRECISION_UNSUPPORTED, flag
 from solvers.records import Architecture, Device
@@ -35,12 +36,16 @@ def single_pass(plan: Any) -> dict[str, Array]:
     is_net = model.hidden == 0.0
     tokens = np.where(is_net, 0.0, otherwise(plan.seq_len, np.minimum(WORDS, model.max_context)))
     passes = np.where(training, TRAINING_PASSES, 1.0)
-    net = net_pass(model, plan.batch_size, passes, device, kernels, engine)
+    net = net_pass(model, plan.batch_size, device, kernels, engine)
+    rate = rates(plan.device, plan.constants, tokens, FUSED, plan.efficiency)
+    learned = net_times(model, device, plan.constants, plan.batch_size, rate)
+    net_time = np.where(training, learned.forward + learned.backward, net[0])
+    net_work = np.where(training, TRAINING_PASSES * plan.batch_size * model.forward_flops / rate.convolution, net[1])
     text = sequence_pass(model, plan.batch_size, np.maximum(tokens, 1.0), passes, device, kernels, engine)
     update = training * model.params_total * UPDATE_TRAFFIC / (kernels.elementwise_fraction * device.memory_bandwidth)
-    latency = np.where(is_net, net[0], text[0]) + update
-    compute = np.where(is_net, net[1], text[1])
-    memory = np.where(is_net, net[2], text[2]) + update
+    latency = np.where(is_net, net_time, text[0]) + update
+    compute = np.where(is_net, net_work, text[1])
+    memory = np.where(is_net, np.where(training, net_time - net_work, net[2]), text[2]) + update
     work = np.where(is_net, model.forward_flops * plan.batch_size, text[3]) * passes
     overhead = np.where(is_net, net[3], text[4])
     stored = model.params_total * np.where(training, TRAINING_STATE, device.weight_bytes)
@@ -69,18 +74,18 @@ def single_pass(plan: Any) -> dict[str, Array]:
 
 
 def net_pass(
-    model: Architecture, batch: Array, passes: Array, device: Device, kernels: Kernels, engine: Engine
+    model: Architecture, batch: Array, device: Device, kernels: Kernels, engine: Engine
 ) -> tuple[Second, Second, Second, Second]:
-    """A net that is given by its work and its activations' traffic: (time, arithmetic, traffic, launches).
+    """Forward through a net that is given by its work and its activations' traffic: (time, arithmetic, traffic, launches).
 
-    Convolutions reach a smaller part of the peak than large products, and each layer is launched. Activations are
-    written and read once by the fused kernels of a forward pass, and about as often again for each gradient.
+    Convolutions reach a smaller part of the peak than large products, each layer is launched, and activations are
+    written and read by fused kernels. Training such a net is timed as `DistributedModel` does it.
     """
-    flops = passes * model.forward_flops * batch
-    moved = passes * (model.forward_traffic * batch * (device.activation_bytes / 2.0) + model.params_total * device.weight_bytes)
+    flops = model.forward_flops * batch
+    moved = (model.forward_traffic * batch * (device.activation_bytes / 2.0) + model.params_total * device.weight_bytes)
     compute = flops * engine.convolution_slowdown / (kernels.gemm_flops_fraction * device.peak_flops)
     memory = moved * engine.net_traffic / (kernels.elementwise_fraction * device.memory_bandwidth)
-    launches = passes * model.layers * engine.net_kernel_time
+    launches = model.layers * engine.net_kernel_time
     return launches + smooth_maximum(compute, memory), compute, memory, launches
 
 
@@ -94,11 +99,11 @@ def sequence_pass(
     single = tokens == 1.0
     decoding = decode_attention(model, ALONE, batch, 1.0, tokens, CACHE_BYTES, device, kernels, engine)
     reading = prompt_attention(model, ALONE, batch, tokens, tokens, device, kernels, engine)
-    rates = step_rates(model, ALONE, device, kernels, engine)
+    rated = step_rates(model, ALONE, device, kernels, engine)
     step = forward_step(
-        model, ALONE, rates, batch * tokens, batch, np.where(single, decoding, reading),
-        np.where(single, engine.kernel_time, engine.prefill_kernel_time), np.where(single, 1.0, rates.prompt_slowdown),
-        np.where(single, rates.expert_slowdown, rates.expert_prompt_slowdown), kernels,
+        model, ALONE, rated, batch * tokens, batch, np.where(single, decoding, reading),
+        np.where(single, engine.kernel_time, engine.prefill_kernel_time), np.where(single, 1.0, rated.prompt_slowdown),
+        np.where(single, rated.expert_slowdown, rated.expert_prompt_slowdown), kernels,
     )  # fmt: skip
     host = single * (engine.step_time + engine.sequence_time * batch)
     work = forward_work(model, batch, tokens)
