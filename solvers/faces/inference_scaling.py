@@ -25,11 +25,11 @@ from solvers.columns import (
 )
 from solvers.formulas.kernels import Kernels
 from solvers.formulas.power import PowerResponse, serving_power
-from solvers.formulas.reasoning import NOT_A_DECODER, chosen_accuracy, coverage, decoding_time, longest_of
+from solvers.formulas.reasoning import NOT_A_DECODER, chosen_accuracy, coverage, decoding_times, longest_of
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.memory import cache_on_rank, ledger
 from solvers.formulas.serving.plan import KV_BYTES, KV_FORMATS, at_efficiency, decode_step, prompt_step, usable
-from solvers.formulas.serving.step import Layout
+from solvers.formulas.serving.step import Layout, step_rates
 from solvers.lowering.constants import constant
 from solvers.reasons import CONTEXT_EXCEEDED, DOES_NOT_FIT, PRECISION_UNSUPPORTED, TP_EXCEEDS_HEADS, flag
 from solvers.records import WORK_UNITS, Architecture, Device
@@ -120,15 +120,19 @@ class InferenceScalingModel(Solver):
         longest = np.minimum(generated * longest_of(plan.n_samples, plan.length_variation), room)
         sequences: Sample = plan.n_samples * plan.concurrent_queries
 
+        rates = step_rates(model, layout, device, kernels, engine)
+
         def step_at(context: Token) -> Second:
-            return decode_step(model, layout, sequences, 1.0, context, kv_bytes, False, device, kernels, engine).total
+            return decode_step(
+                model, layout, sequences, 1.0, context, kv_bytes, False, device, kernels, engine, rates
+            ).total
 
         prompts = prompt_step(
-            model, layout, plan.concurrent_queries, plan.input_tokens, plan.input_tokens, device, kernels, engine
+            model, layout, plan.concurrent_queries, plan.input_tokens, plan.input_tokens, device, kernels, engine, rates
         )
         ttft = engine.first_token_time + prompts.total
-        mean_time = decoding_time(step_at, plan.input_tokens, generated)
-        total = ttft + decoding_time(step_at, plan.input_tokens, longest)
+        mean_time, longest_time = decoding_times(step_at, plan.input_tokens, generated, longest)
+        total = ttft + longest_time
         tokens = plan.n_samples * generated
         busy = ttft + mean_time
         query_rate = plan.concurrent_queries / busy

@@ -24,14 +24,20 @@ _NODE = 0.28867513459481287
 """Distance of the two nodes of Gauss and Legendre from the middle of a unit interval: 1 / (2 sqrt 3)."""
 
 
-def decoding_time(step_at: Callable[[Token], Second], start: Token, generated: Token) -> Second:
-    """Time to decode `generated` tokens one after another from a context of `start`: the integral of the step time.
+def decoding_times(
+    step_at: Callable[[Token], Second], start: Token, generated: Token, longest: Token
+) -> tuple[Second, Second]:
+    """Times to decode `generated` and `longest` tokens one after another from a context of `start`.
 
-    Two points (Gauss and Legendre) are exact for step times up to cubic in the context; attention is linear in it.
+    Each is the integral of the step time over its contexts. For the mean length two points (Gauss and Legendre) are
+    exact for step times up to cubic in the context; the longest is read off the line through the same two points, since
+    attention is linear in the context (beyond a sliding window it is less).
     """
     early = step_at(start + generated * (0.5 - _NODE))
     late = step_at(start + generated * (0.5 + _NODE))
-    return generated * 0.5 * (early + late)
+    middle = 0.5 * (early + late)
+    beyond = (longest - generated) / (4.0 * _NODE * generated)
+    return generated * middle, longest * (middle + beyond * (late - early))
 
 
 def longest_of(n_samples: Count, length_variation: Ratio) -> Ratio:

@@ -7,17 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.formulas.reasoning import chosen_accuracy, coverage, decoding_time, longest_of
+from solvers.formulas.reasoning import chosen_accuracy, coverage, decoding_times, longest_of
 
 
-@given(st.floats(1, 1e5), st.floats(1, 1e5), st.floats(0, 1e-2), st.floats(0, 1e-7))
-def test_decoding_time_is_the_integral(start: float, generated: float, fixed: float, slope: float) -> None:
-    exact = fixed * generated + slope * (start * generated + generated**2 / 2)
-    assert decoding_time(lambda context: fixed + slope * context, start, generated) == pytest.approx(exact, abs=1e-12)
+@given(st.floats(1, 1e5), st.floats(1, 1e5), st.floats(1, 4), st.floats(0, 1e-2), st.floats(0, 1e-7))
+def test_decoding_times_are_the_integrals(start: float, mean: float, more: float, fixed: float, slope: float) -> None:
+    def exact(generated: float) -> float:
+        return fixed * generated + slope * (start * generated + generated**2 / 2)
+
+    made = decoding_times(lambda context: fixed + slope * context, start, mean, more * mean)
+    assert made == pytest.approx((exact(mean), exact(more * mean)), abs=1e-12, rel=1e-9)
 
 
 def test_two_points_are_exact_for_a_cubic() -> None:
-    assert decoding_time(lambda c: c**3, 2.0, 4.0) == pytest.approx((6**4 - 2**4) / 4)
+    assert decoding_times(lambda c: c**3, 2.0, 4.0, 4.0) == pytest.approx(((6**4 - 2**4) / 4,) * 2)
 
 
 def test_the_longest_of_one_is_the_mean() -> None:
