@@ -41,6 +41,7 @@ FAMILY_ROWS = 12
 """A family with more rows than this counts as if it had this many."""
 SCALE = 0.06
 """Log error below which a row counts by its square, above by its size: the noise between software releases."""
+ESTIMATE = "estimate, as kernels and wires of like devices show (benchmarks/training_priors.csv)"
 SOURCE = "fitted by benchmarks/fit_training.py to published training runs"
 
 
@@ -180,16 +181,19 @@ def class_errors(rows: Rows, held: np.ndarray) -> dict[str, float]:
     }
 
 
-def write(values: dict[str, float], spread: dict[str, float], classes: dict[str, float]) -> None:
-    """Put the fitted figures into the catalogue's file."""
+def write(values: dict[str, float], spread: dict[str, float], prior: Priors, classes: dict[str, float]) -> None:
+    """Put the fitted figures into the catalogue's file; what no row informs stays the estimate that its prior is."""
+    width = dict(zip(prior.names, prior.width, strict=True))
     lines = list(csv.DictReader(CONSTANTS.read_text().splitlines()))
     for line in lines:
         name = line["quantity"]
         if name in spread:
-            line.update(value=f"{values[name]:.4g}", source=SOURCE, kind="fitted", fit_error=f"{spread[name]:.2g}")
-        kind = name.removeprefix("held_out_error_")
-        if kind != name and kind in classes:
-            line.update(value=f"{classes[kind]:.2g}", source=SOURCE, kind="fitted")
+            informed = spread[name] < 0.95 * width[name]
+            source, kind = (SOURCE, "fitted") if informed else (ESTIMATE, "estimate")
+            line.update(value=f"{values[name]:.4g}", source=source, kind=kind, fit_error=f"{spread[name]:.2g}")
+        error_of = name.removeprefix("held_out_error_")
+        if error_of != name and error_of in classes:
+            line.update(value=f"{classes[error_of]:.2g}", source=SOURCE, kind="fitted")
     with CONSTANTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, lines[0].keys(), lineterminator="\n")
         writer.writeheader()
@@ -215,7 +219,7 @@ def main() -> None:
         classes = class_errors(rows, held)
         print("held-out log error by class:", {k: round(v, 3) for k, v in classes.items()})
     if options.write:
-        write(values, dict(zip(prior.names, spread, strict=True)), classes)
+        write(values, dict(zip(prior.names, spread, strict=True)), prior, classes)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,10 @@ class DistributedPlan:
 
     model: Architecture = record("the model")
     device: Device = record("the accelerator", needs=("memory_bandwidth", "memory_capacity", "link_bandwidth", "tdp"))
-    fleet: Fleet = record("the fleet")
+    fleet: Fleet = record(
+        "the fleet",
+        needs=("n_accelerators", "accelerators_per_node", "nic_bandwidth", "fabric_latency", "accelerator_mtbf"),
+    )
     constants: TrainingConstants = record("what is measured of training software")
     batch_size: Sample = parameter("sequences (images, samples) in the global batch", integer=True, minimum=1)
     seq_len: Token = parameter("tokens in a sequence", default=2048, integer=True, minimum=1)
@@ -205,7 +208,7 @@ class DistributedModel(Solver):
         wires = Wires(
             link_bandwidth=constants.collective_fraction * device.link_bandwidth,
             link_latency=constants.link_latency,
-            network_bandwidth=constants.network_fraction * fleet.nic_bandwidth / fleet.oversubscription,
+            network_bandwidth=constants.network_fraction * fleet.nic_bandwidth / otherwise(fleet.oversubscription, 1.0),
             network_latency=fleet.fabric_latency,
             start=constants.collective_start,
         )
