@@ -16,6 +16,8 @@ from solvers.complaints import Complaint, InvalidInput
 from solvers.reasons import all_reasons
 
 SIGNAL_BITS = 62
+SHORTFALLS = {"does_not_fit": ("memory_per_accelerator", "memory_capacity")}
+"""Reasons that can be missed by more or less: the columns of what is needed and what is there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +85,11 @@ class Evaluator:
         self.study = study
         self.signals = signals_of(study)
         goals = [*(o.expression.takes for o in study.objectives), *(c.takes for c in study.constraints)]
+        goals += [(have,) for need, have in SHORTFALLS.values() if need in study.chain.outputs]
         known = {*study.chain.outputs, *study.fixed, *study.space.names}
-        self.from_records = tuple(dict.fromkeys(n for takes in goals for n in takes if n not in known))
-        """Catalogue figures that a goal names although nobody gave them."""
+        named = dict.fromkeys(n for takes in goals for n in takes if n not in known)
+        self.from_records = tuple(n for n in named if n in study.chain.overridable)
+        """Catalogue figures that are needed here although nobody gave them."""
 
     def __call__(self, batch: Batch) -> Rows:
         """Evaluate a batch."""
@@ -100,7 +104,7 @@ class Evaluator:
 
     def _judged(self, batch: Batch, made: Mapping[str, Array], columns: Mapping[str, Array]) -> Rows:
         signals = np.asarray(made["reasons"], dtype=np.int64)
-        violations: list[Array] = [np.bitwise_count(signals).astype(np.float64)]
+        violations: list[Array] = [self._impossible(signals, columns)]
         bit = len(self.signals.reasons)
         for condition in self.study.constraints:
             missed = np.asarray(condition.violation(columns))
@@ -121,6 +125,16 @@ class Evaluator:
             violation = np.where(failed, np.inf, violation)
         metrics = {n: made[n] for n in self.study.chain.outputs}
         return Rows(batch, metrics, signals, violation, tuple(violations), tuple(objectives), failed)
+
+    def _impossible(self, signals: Array, columns: Mapping[str, Array]) -> Array:
+        """How many reasons there are, each that can be measured with the share of the need that is lacking."""
+        count = np.bitwise_count(signals).astype(np.float64)
+        for code, (need, have) in SHORTFALLS.items():
+            if need in columns and have in columns and code in self.signals.reasons:
+                marked = signals >> self.signals.reasons.index(code) & 1
+                lacking = np.maximum(1.0 - columns[have] / np.maximum(columns[need], 1e-300), 0.0)
+                count = count + np.where(marked == 1, np.minimum(lacking, 1.0), 0.0)
+        return count
 
     def matrix(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A batch's objectives and violations as matrices, and which rows failed."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -47,8 +49,7 @@ def explore(
     begun = time.perf_counter()
     if not isinstance(study, Study):
         study = load_study(study)
-    temporary = tempfile.TemporaryDirectory(prefix="planner-") if out is None else None
-    path = Path(out) if out is not None else Path(temporary.name if temporary else "")
+    path = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="planner-"))
     folder = RunFolder.open(path, study, resume=resume)
     try:
         session = Session(study, folder, begun, progress)
@@ -57,6 +58,8 @@ def explore(
             if study.search.method == "grid":
                 explore_grid(session, workers, dask)
             else:
+                if workers > 1 or dask is not None:
+                    session.notes.append(f"{study.search.method} runs in one process: workers share grids")
                 explore_sampled(session)
             finish(session, storage)
         except KeyboardInterrupt as stop:
@@ -69,6 +72,13 @@ def explore(
         except BaseException as fault:
             session.end("failed", f"{type(fault).__name__}: {fault}")
             raise
+    except BaseException:
+        if out is None:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
     finally:
         folder.close()
-    return Run(path, temporary)
+    run = Run(path)
+    if out is None:
+        weakref.finalize(run, shutil.rmtree, path, ignore_errors=True)
+    return run

@@ -11,7 +11,7 @@ from typing import Any
 from planner import yamltext
 from planner.errors import RunRefused
 from planner.lock import Lock
-from planner.study import Study, deciding, load_study
+from planner.study import Study, answers_as_well, deciding, load_study
 from planner.yamlwriter import to_yaml
 from solvers.complaints import InvalidInput
 
@@ -49,6 +49,7 @@ class RunFolder:
         try:
             if (path / STUDY).is_file():
                 _same_study(path, study)
+                _same_catalogue(path, study)
             made.trials.mkdir(exist_ok=True)
             made.write_study(study)
         except OSError as problem:
@@ -84,10 +85,27 @@ def _same_study(path: Path, study: Study) -> None:
     except (InvalidInput, KeyError, TypeError) as problem:
         raise RunRefused(f"{path / STUDY} cannot be read: {problem}") from problem
     differing = sorted(_differences(ours, theirs))
-    if differing:
+    if differing and not answers_as_well(recorded, yamltext.read(to_yaml(study.data), STUDY).data):
         raise RunRefused(
             f"{path} answers another study: {', '.join(differing)} differ. Run it under another --out; its trials stay "
             f"as they are"
+        )
+
+
+def _same_catalogue(path: Path, study: Study) -> None:
+    """Refuse to mix trials that rest on different figures.
+
+    Raises:
+        RunRefused: the catalogue has changed since.
+    """
+    try:
+        recorded = json.loads((path / INFO).read_text())["digests"]["catalogue"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # killed before it was written: there are no trials yet
+    if recorded != study.catalog.digest():
+        raise RunRefused(
+            f"the trials in {path} rest on a catalogue that has changed since ({recorded}, now {study.catalog.digest()}). "
+            f"Run the study under another --out; its trials stay as they are"
         )
 
 

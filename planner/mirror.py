@@ -116,7 +116,7 @@ def directions(study: Study) -> list[Any]:
 def mirrored(study: Study, evaluator: Evaluator, folder: Path, front: pa.Table) -> list[FrozenTrial]:
     """The first trials, evenly thinned to 5,000, and the whole front, as Optuna's trials."""
     tables = [front.select(["trial", *study.space.names])] if front.num_rows else []
-    parts = parts_in(folder, study.digest)[0]
+    parts = parts_in(folder, study)[0]
     total = sum(p.tally.rows for p in parts)
     stride = -(-total // MOST_TRIALS) if total else 1
     offset = 0

@@ -51,7 +51,7 @@ class Session:
         self.columns = TrialColumns(self.study)
         self.front = Front(len(self.study.objectives))
         clear_unfinished(self.folder.trials)
-        self.known, broken = parts_in(self.folder.trials, self.study.digest)
+        self.known, broken = parts_in(self.folder.trials, self.study)
         self.notes += set_aside(broken, self.folder.path)
         self.before = 0
         self._told = self._since = time.perf_counter()

@@ -25,9 +25,8 @@ class Run:
     `info` is what `run.json` says: state, counts by reason, timings, versions, hypervolume, nearest miss.
     """
 
-    def __init__(self, path: str | Path, keep_alive: Any = None) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._keep_alive = keep_alive
 
     @functools.cached_property
     def info(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Shards are done here, by a pool of processes, or by Dask; who does one does not 
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -129,6 +130,7 @@ def _settle(session: Session, writer: Writer) -> None:
 
 
 _worker: Worker | None = None
+_turn = threading.Lock()
 
 
 def _start(data: Mapping[str, Any], folder: Path) -> None:
@@ -147,10 +149,11 @@ def _do(shard: Shard) -> tuple[Part, np.ndarray]:
 
 
 def _do_anywhere(data: Mapping[str, Any], folder: Path, shard: Shard) -> tuple[Part, np.ndarray]:
-    """As `_do`, in a process that nobody prepared."""
-    if _worker is None or _worker.keeper.folder != folder:
-        _start(data, folder)
-    return _do(shard)
+    """As `_do`, in a process that nobody prepared; threads of one process take turns."""
+    with _turn:
+        if _worker is None or _worker.keeper.folder != folder:
+            _start(data, folder)
+        return _do(shard)
 
 
 def _spread(session: Session, shards: list[Shard], workers: int, dask: str | None, wanted: int) -> None:

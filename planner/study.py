@@ -71,6 +71,20 @@ def deciding(data: Mapping[str, Any]) -> dict[str, Any]:
     return made | {"search": {k: v for k, v in data["search"].items() if k != "trials"}}
 
 
+def answers_as_well(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    """Whether trials of one study are trials of another, under the same numbers.
+
+    They are where all that decides is equal, and where a grid's first parameter has gained choices at its end.
+    """
+    theirs, ours = deciding(recorded), deciding(asked)
+    if theirs != ours and ours["search"].get("method") == "grid" and list(theirs["space"]) == list(ours["space"]):
+        first = next(iter(ours["space"]))
+        old, new = theirs["space"][first], ours["space"][first]
+        if isinstance(old, list) and isinstance(new, list) and new[: len(old)] == old:
+            theirs["space"] = {**theirs["space"], first: new}
+    return theirs == ours
+
+
 def load_study(
     source: Any, settings: Mapping[str, Any] | Iterable[str] = (), *, solvers: Mapping[str, Any] | None = None
 ) -> Study:

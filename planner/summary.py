@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from planner.evaluate import Rows
@@ -19,6 +18,7 @@ from planner.fronts import EXACT_HYPERVOLUME_OBJECTIVES, hypervolume, knee, refe
 from planner.progress import Session
 from planner.search import DEFAULT_TRIALS, SEARCHES
 from planner.shards import evaluate_cells
+from planner.study import Study
 from planner.trials import parts_in, write_whole
 from planner.versions import versions
 
@@ -140,7 +140,7 @@ def rows_of(session: Session, trials: np.ndarray) -> pa.Table:
     """Trials by their numbers, in that order: the cells of a grid are evaluated again, other trials are read."""
     study, columns = session.study, session.columns
     if study.search.method != "grid":
-        return _read(session.folder.trials, study.digest, trials, columns.schema)
+        return _read(session.folder.trials, study, trials, columns.schema)
     buffers = columns.buffers(len(trials))
     if len(trials):
         rows: Rows = evaluate_cells(session.evaluator, trials)
@@ -149,9 +149,11 @@ def rows_of(session: Session, trials: np.ndarray) -> pa.Table:
     return columns.table(buffers, len(trials))
 
 
-def _read(folder: Path, digest: str, trials: np.ndarray, schema: pa.Schema) -> pa.Table:
+def _read(folder: Path, study: Study, trials: np.ndarray, schema: pa.Schema) -> pa.Table:
+    import pyarrow.compute as pc
+
     found = []
-    for part in parts_in(folder, digest)[0]:
+    for part in parts_in(folder, study)[0]:
         inside = trials[(trials >= part.start) & (trials < part.stop)]
         if len(inside):
             table = pq.read_table(part.path)

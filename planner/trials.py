@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from planner.columns import TrialColumns
 from planner.evaluate import Rows
 from planner.fronts import Front
+from planner.study import Study, answers_as_well
 from planner.tally import Tally
 
 KEY = b"part"
@@ -190,15 +191,18 @@ class Writer:
         self.pool.shutdown(wait=True)
 
 
-def parts_in(folder: Path, digest: str | None = None) -> tuple[list[Part], dict[Path, str]]:
-    """The readable parts of a run in order, and for every other file there what is wrong with it."""
+def parts_in(folder: Path, study: Study | None = None) -> tuple[list[Part], dict[Path, str]]:
+    """The readable parts of a run in order, and for every other file there what is wrong with it.
+
+    Where a study is given, parts of another one are among the others.
+    """
     found: list[Part] = []
     broken: dict[Path, str] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.name.startswith((".", "_")):
             continue
         try:
-            part = _part(path, digest)
+            part = _part(path, study)
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
             broken[path] = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
             continue
@@ -209,16 +213,21 @@ def parts_in(folder: Path, digest: str | None = None) -> tuple[list[Part], dict[
     return found, broken
 
 
-def _part(path: Path, digest: str | None) -> Part:
+def _part(path: Path, study: Study | None) -> Part:
     if path.suffix != ".parquet":
         raise ValueError("is no Parquet file")
     file = pq.ParquetFile(path)
     about = json.loads((file.schema_arrow.metadata or {}).get(KEY, b"null"))
     if about is None:
         raise ValueError("is a Parquet file of somebody else's")
-    if digest is not None and about["study"] != digest:
+    if study is not None and about["study"] != study.digest and not _answers(file, study):
         raise ValueError("belongs to another study")
     return Part(path, about["start"], about["stop"], Tally.of(about["tally"]), tuple(about["front"]))
+
+
+def _answers(file: pq.ParquetFile, study: Study) -> bool:
+    recorded = json.loads(file.schema_arrow.metadata[b"study"])
+    return answers_as_well(recorded, json.loads(json.dumps(study.data, default=str)))
 
 
 def set_aside(broken: dict[Path, str], run: Path) -> list[str]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -376,3 +377,60 @@ def test_every_trial_survives_a_round_trip_through_a_dataset(toy: Make, tmp_path
     run = planner.explore(toy(["search.batch=50"]), tmp_path / "r")
     table = pyarrow.dataset.dataset(tmp_path / "r" / "trials").to_table().sort_by("trial")
     assert table.equals(run.table())
+
+
+def test_a_first_parameter_that_gained_choices_runs_only_the_new_cells(toy: Make, tmp_path: Path) -> None:
+    """optuna#6132, #5052, #3255: what is known is neither lost nor done again."""
+    few = {"batch_size": [1, 4, 16], "ovens": [1, 2, 4, 8], "kind": ["bread", "pie"]}
+    more = few | {"batch_size": [1, 4, 16, 64]}
+    planner.explore(toy(space=few), tmp_path / "r")
+    (old,) = (tmp_path / "r" / "trials").glob("part-*")
+    before = old.stat().st_mtime_ns
+    run = planner.explore(toy(space=more), tmp_path / "r", resume=True)
+    assert old.stat().st_mtime_ns == before
+    assert same(run.trials(), planner.explore(toy(space=more)).trials())
+    assert same(run.front(), planner.explore(toy(space=more)).front())
+    assert same(planner.explore(toy(space=more), tmp_path / "r", resume=True).trials(), run.trials())
+    with pytest.raises(RunRefused, match=r"space.kind"):
+        planner.explore(toy(space=more | {"kind": ["bread", "pie", "cake"]}), tmp_path / "r", resume=True)
+
+
+def test_among_plans_that_do_not_fit_the_nearest_is_the_one_that_lacks_least(tmp_path: Path) -> None:
+    tiny = TRAINING | {"fixed": TRAINING["fixed"] | {"memory_capacity": "2 GB"}, "constraints": []}
+    run = planner.explore(tiny, tmp_path / "r")
+    frame = run.trials()
+    assert run.exit_code == 2
+    alone = frame[frame["reasons"] == "does_not_fit"]
+    nearest = frame.loc[frame["trial"] == run.info["nearest_miss"]["trial"]].iloc[0]
+    assert nearest["memory_per_accelerator"] == alone["memory_per_accelerator"].min()
+    assert 1 < nearest["violation"] < 2
+
+
+def test_trials_that_rest_on_other_figures_are_not_mixed(toy: Make, tmp_path: Path) -> None:
+    """optuna#2564."""
+    planner.explore(toy(), tmp_path / "r")
+    info = json.loads((tmp_path / "r" / "run.json").read_text())
+    info["digests"]["catalogue"] = "0123456789abcdef"
+    (tmp_path / "r" / "run.json").write_text(json.dumps(info))
+    with pytest.raises(RunRefused, match="catalogue that has changed since"):
+        planner.explore(toy(), tmp_path / "r", resume=True)
+
+
+def test_dask_shares_a_grid_or_says_what_it_needs(tmp_path: Path) -> None:
+    data = TRAINING | {"search": {"batch": 7}}
+    if importlib.util.find_spec("distributed") is None:
+        with pytest.raises(InvalidInput, match="pip install"):
+            planner.explore(data, tmp_path / "r", dask="tcp://127.0.0.1:1")
+        return
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster:
+        shared = planner.explore(data, tmp_path / "r", dask=cluster.scheduler_address)
+    alone = planner.explore(data)
+    assert same(shared.trials(), alone.trials())
+    assert same(shared.front(), alone.front())
+
+
+def test_a_sampler_says_that_it_runs_in_one_process(toy: Make) -> None:
+    run = planner.explore(toy(["search.method=random", "search.trials=10"]), workers=4)
+    assert "one process" in " ".join(run.info["notes"])
