@@ -7,6 +7,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from planner.run import Run
 from planner.shards import explore_grid
 from planner.study import Study, load_study
 from planner.summary import finish, started
+from solvers.complaints import InvalidInput
 
 
 def explore(
@@ -50,35 +52,48 @@ def explore(
     if not isinstance(study, Study):
         study = load_study(study)
     path = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="planner-"))
+    new = not path.exists() or not any(path.iterdir() if path.is_dir() else [path])
     folder = RunFolder.open(path, study, resume=resume)
+    keep = True
     try:
-        session = Session(study, folder, begun, progress)
-        folder.write_info(started(session))
-        try:
-            if study.search.method == "grid":
-                explore_grid(session, workers, dask)
-            else:
-                if workers > 1 or dask is not None:
-                    session.notes.append(f"{study.search.method} runs in one process: workers share grids")
-                explore_sampled(session)
-            finish(session, storage)
-        except KeyboardInterrupt as stop:
-            session.end("interrupted")
-            raise RunInterrupted(path, session.tally.rows) from stop
-        except OSError as fault:
-            session.end("failed", f"{fault.strerror or fault}")
-            message = f"The trials could not be written to {path}: {fault.strerror or fault}."
-            raise RunFault(message, path, session.tally.rows) from fault
-        except BaseException as fault:
-            session.end("failed", f"{type(fault).__name__}: {fault}")
-            raise
+        _explore(Session(study, folder, begun, progress), workers, dask, storage)
+    except InvalidInput:
+        keep = not new
+        raise
     except BaseException:
-        if out is None:
-            shutil.rmtree(path, ignore_errors=True)
+        keep = out is not None
         raise
     finally:
         folder.close()
+        if not keep:
+            shutil.rmtree(path, ignore_errors=True)
     run = Run(path)
     if out is None:
         weakref.finalize(run, shutil.rmtree, path, ignore_errors=True)
     return run
+
+
+def _explore(session: Session, workers: int, dask: str | None, storage: str | None) -> None:
+    study, path = session.study, session.folder.path
+    session.folder.write_info(started(session))
+    try:
+        if study.search.method == "grid":
+            explore_grid(session, workers, dask)
+        else:
+            if workers > 1 or dask is not None:
+                session.notes.append(f"{study.search.method} runs in one process: workers share grids")
+            explore_sampled(session)
+        finish(session, storage)
+    except KeyboardInterrupt as stop:
+        session.end("interrupted")
+        raise RunInterrupted(path, session.tally.rows) from stop
+    except OSError as fault:
+        session.end("failed", f"{fault.strerror or fault}")
+        message = f"The trials could not be written to {path}: {fault.strerror or fault}."
+        raise RunFault(message, path, session.tally.rows) from fault
+    except BrokenExecutor as fault:
+        session.end("failed", "a worker process died")
+        raise RunFault("A worker process died.", path, session.tally.rows) from fault
+    except BaseException as fault:
+        session.end("failed", f"{type(fault).__name__}: {fault}")
+        raise

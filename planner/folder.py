@@ -104,8 +104,8 @@ def _same_catalogue(path: Path, study: Study) -> None:
         return  # killed before it was written: there are no trials yet
     if recorded != study.catalog.digest():
         raise RunRefused(
-            f"the trials in {path} rest on a catalogue that has changed since ({recorded}, now {study.catalog.digest()}). "
-            f"Run the study under another --out; its trials stay as they are"
+            f"the trials in {path} rest on a catalogue that has changed since ({recorded}, now "
+            f"{study.catalog.digest()}). Run the study under another --out; its trials stay as they are"
         )
 
 

@@ -434,3 +434,20 @@ def test_dask_shares_a_grid_or_says_what_it_needs(tmp_path: Path) -> None:
 def test_a_sampler_says_that_it_runs_in_one_process(toy: Make) -> None:
     run = planner.explore(toy(["search.method=random", "search.trials=10"]), workers=4)
     assert "one process" in " ".join(run.info["notes"])
+
+
+def test_a_run_that_was_refused_leaves_no_folder(toy: Make, tmp_path: Path) -> None:
+    many = [f"latency < {i} s" for i in range(1, 80)]
+    with pytest.raises(InvalidInput, match="are possible here"):
+        planner.explore(toy(constraints=many), tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_worker_that_dies_is_a_fault_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.shards._do", _die)
+    with pytest.raises(RunFault, match="A worker process died"):
+        planner.explore(TRAINING | {"search": {"batch": 7}}, tmp_path / "r", workers=2)
+
+
+def _die(shard: Any) -> None:
+    os._exit(9)
