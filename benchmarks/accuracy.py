@@ -1,4 +1,6 @@
-"""Writes `docs/accuracy.md` and its plots: `python benchmarks/accuracy.py --measurements DIR`.
+"""Writes `docs/accuracy.md`, its plots, and what reports say of accuracy.
+
+    python benchmarks/accuracy.py --measurements DIR
 
 Every figure of the page comes from `planner validate`'s own scoring of the measurement files in the folder. What the
 fitting commands print about families left out stands in `docs/training.md` and `docs/serving.md`.
@@ -7,6 +9,7 @@ fitting commands print about families left out stands in `docs/training.md` and 
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 from pathlib import Path
 
@@ -29,6 +32,18 @@ FILES = {
     "energy": "Energy",
     "inference_scaling": "Test-time compute",
 }
+REPORTED = {
+    "training": ("DistributedModel", "training runs"),
+    "training_one_node": ("DistributedModel", "training on one node"),
+    "serving": ("ServingModel", "serving"),
+    "speculative_decoding": ("ServingModel", "speed-ups of speculative decoding"),
+    "data_pipeline": ("TransformationModel", "storage, loaders and decoders"),
+    "memory": ("ServingModel", "memory ledgers of engines"),
+    "energy": ("ServingModel", "energy"),
+    "inference_scaling": ("InferenceScalingModel", "test-time compute"),
+}
+"""Which solver each file measures, and what it holds, as reports say it."""
+FEWEST_CELLS = 3
 INTRODUCTION = """# Accuracy
 
 How far the planner's figures are from what others measured and published, and how sure it says it is. Written by
@@ -64,6 +79,22 @@ def main() -> None:
             parts.append(f"![predicted against measured: {FILES[name].lower()}](accuracy_{name}.png)\n")
         parts.append(_cells(validation))
     (DOCS / "accuracy.md").write_text("\n".join(parts) + "\n")
+    _record(found)
+
+
+def _record(found: dict[str, Validation]) -> None:
+    """Write the scores that summaries and pages quote."""
+    with (DOCS.parent / "planner" / "report" / "accuracy.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["solver", "what", "metric", "median_ape", "cells", "rows"])
+        for name, validation in found.items():
+            cells = {key: s for key, s in validation.cells.items() if s.scored}
+            for metric in ["", *sorted({m for _, m in cells})]:
+                chosen = [s for (_, m), s in cells.items() if metric in ("", m)]
+                if not metric or len(chosen) >= FEWEST_CELLS:
+                    median = float(np.median([s.median_ape for s in chosen]))
+                    rows = sum(s.scored for s in chosen)
+                    writer.writerow([*REPORTED[name], metric, f"{median:.3f}", len(chosen), rows])
 
 
 def _headline_head() -> str:

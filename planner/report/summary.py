@@ -143,7 +143,7 @@ def _sources(found: Findings, used: list[Used], columns: int) -> Iterator[tuple[
             columns,
             "  ",
         )
-    for line in how_sure(found.record.study.solvers):
+    for line in how_sure(found.record.study.solvers, brief=True):
         yield from _wrapped(line, columns, "  ")
 
 
