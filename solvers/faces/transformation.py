@@ -125,9 +125,14 @@ class TransformationModel(Solver):
         )
         host = otherwise(plan.cpu_throughput, loader * plan.n_loaders * plan.sample_size_bytes)
         step = overlapped_step(
-            plan.batch_size, plan.sample_size_bytes, decoded, plan.supply_bw, host / plan.accelerators_fed, plan.copy_bw,
+            plan.batch_size,
+            plan.sample_size_bytes,
+            decoded,
+            plan.supply_bw,
+            host / plan.accelerators_fed,
+            plan.copy_bw,
             plan.accelerator_step_time,
-        )  # fmt: skip
+        )
         wanted = plan.batch_size / plan.accelerator_step_time
         workers, loaders = workers_needed(
             wanted * plan.accelerators_fed, one_worker, plan.worker_scaling, decoded, plan.handover_bandwidth

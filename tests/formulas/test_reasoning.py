@@ -36,7 +36,7 @@ def test_the_longest_of_many_agrees_with_draws(n: int) -> None:
 
 
 def test_coverage_of_swe_bench_lite() -> None:
-    """Brown et al. 2024, arXiv:2407.21787: 15.9 % with one sample, 56 % with 250; equal problems would promise 100 %."""
+    """Brown et al. 2024, arXiv:2407.21787: 15.9 % with one sample, 56 % with 250; equal problems promise 100 %."""
     assert coverage(0.159, 0.122, 1.0) == pytest.approx(0.159, abs=1e-6)
     assert coverage(0.159, 0.122, 250.0) == pytest.approx(0.56, abs=0.01)
     assert 1 - (1 - 0.159) ** 250 > 0.999999
