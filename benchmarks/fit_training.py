@@ -106,7 +106,7 @@ class Priors:
     def at(self, steps: np.ndarray) -> dict[str, float]:
         """Every constant, the fitted ones so many widths from their prior; no share reaches 1."""
         made = self.value * np.exp(steps * self.width)
-        shares = [n for n in self.names if "fraction" in n or "overlap" in n]
+        shares = [n for n in self.names if any(word in n for word in ("fraction", "overlap", "data_hidden"))]
         fitted = {n: min(v, 0.97) if n in shares else float(v) for n, v in zip(self.names, made, strict=True)}
         return {**self.fixed, **fitted}
 

@@ -53,7 +53,7 @@ class TrainingConstants:
     tensor_overlap: Ratio = column(
         "share of tensor-parallel communication that sequence parallelism hides behind matrix products"
     )
-    data_overlap: Ratio = column(
+    data_hidden: Ratio = column(
         "share of the backward (or forward) pass behind which data-parallel communication hides"
     )
     pipeline_overlap: Ratio = column("share of stage-to-stage transfers hidden when the schedule interleaves")

@@ -58,6 +58,8 @@ def layout(
     stage_layers = np.ceil(layers / pp_size)
     data_ranks = replicas * cp_size
     whole = data_ranks * tp_size
+    expert_stride = np.where(ep_size > 1, ep_size, tp_size)
+    expert_replicas = np.maximum(whole / expert_stride, 1.0)
     return Layout(
         replicas=replicas,
         accelerators=replicas * stage,
@@ -70,8 +72,8 @@ def layout(
         data_ranks=data_ranks,
         data_inside=ranks_inside(data_ranks, tp_size, domain),
         expert_inside=ranks_inside(ep_size, 1.0, domain),
-        expert_replicas=np.maximum(whole / (ep_size * np.where(ep_size > 1, 1.0, tp_size)), 1.0),
-        expert_data_inside=ranks_inside(np.maximum(whole / ep_size, 1.0), ep_size, domain),
+        expert_replicas=expert_replicas,
+        expert_data_inside=ranks_inside(expert_replicas, expert_stride, domain),
         stages_apart=np.where(whole * pp_size > domain, 1.0, 0.0),
         nodes=np.maximum(replicas * stage / per_node, 1.0),
     )

@@ -68,7 +68,7 @@ def layer_comm(
     group = ring(part.tp_size, made.tensor_inside, wires)
     tensor = 8.0 * again * np.where(part.tp_size > 1, group.all_gather_time(hidden_bytes), 0.0)
     hides = np.where(sequence_parallel, constants.tensor_overlap, 0.0)
-    tensor = tensor - np.minimum(hides * tensor, layer.forward)
+    tensor = tensor - np.minimum(hides * tensor, (1.0 - constants.data_hidden) * layer.forward)
 
     rows = hidden_bytes / part.tp_size * model.top_k * expert_imbalance
     expert_nodes = ep_size / made.expert_inside
@@ -107,9 +107,10 @@ def step_times(
     whole = layers * layer_shown + head
     even_beat = np.maximum(made.stage_layers * layer_shown, made.last_layers * layer_shown + head)
     fair = whole / layer_shown / pp_size
+    most = np.floor(layers / np.maximum(pp_size - 1.0, 1.0))
+    fewer, more = np.minimum(np.floor(fair), most), np.minimum(np.ceil(fair), most)
     fair_beat = np.minimum(
-        _beat(np.floor(fair), layers, layer_shown, head, pp_size),
-        _beat(np.ceil(fair), layers, layer_shown, head, pp_size),
+        _beat(fewer, layers, layer_shown, head, pp_size), _beat(more, layers, layer_shown, head, pp_size)
     )
     beat = np.where(balanced, np.minimum(even_beat, fair_beat), even_beat)
 
@@ -120,7 +121,7 @@ def step_times(
     bubble = (whole - beat) / made.chunks
     steady = made.microbatches * beat
 
-    data = _data_parallel(device, constants, made, own, wires, layer.forward, backward, head, zero_stage,
+    data = _data_parallel(device, constants, made, own, wires, layer.forward, backward, zero_stage,
                           gradient_bytes, data_shards, data_overlap, bucket_size)  # fmt: skip
     optimizer = _update(device, constants, made, own, zero_stage, gradient_bytes, data_shards)
     known = steady + bubble + pipeline + data + optimizer
@@ -146,7 +147,7 @@ def step_times(
 
 def _data_parallel(
     device: Device, constants: TrainingConstants, made: Layout, own: Held, wires: Wires, forward: Second,
-    backward: Second, head: Second, zero_stage: Count, gradient_bytes: Byte, data_shards: Count,
+    backward: Second, zero_stage: Count, gradient_bytes: Byte, data_shards: Count,
     data_overlap: Flag, bucket_size: Byte,
 ) -> Second:  # fmt: skip
     """What shows of the data-parallel traffic.
@@ -162,16 +163,17 @@ def _data_parallel(
     bucket = otherwise(bucket_size, gradient_bytes * BUCKET_PARAMS * np.maximum(40.0, made.data_ranks))
     starts = np.maximum(own.whole * gradients / bucket - 1.0, 0.0) * group.latency
     across = np.where((zero_stage >= 3) & (data_shards < made.data_ranks), 2.0, 1.0)
-    reduce = (
-        across * group.all_gather_time(own.whole * gradients) + peers.all_gather_time(own.experts * gradients) + starts
-    )
     shard_group = ring(data_shards, np.minimum(made.data_inside, data_shards), wires)
-    gather = shard_group.all_gather_time(own.whole * wide) + peers.all_gather_time(own.experts * wide) + starts
+    experts_move = np.where(own.experts > 0, 1.0, 0.0)
+    reduce = across * group.all_gather_time(own.whole * gradients) + starts
+    reduce = reduce + experts_move * peers.all_gather_time(own.experts * gradients)
+    gather = shard_group.all_gather_time(own.whole * wide) + starts
+    gather = gather + experts_move * peers.all_gather_time(own.experts * wide)
 
-    can_hide = np.where(data_overlap, constants.data_overlap, 0.0)
+    can_hide = np.where(data_overlap, constants.data_hidden, 0.0)
     last_one = 1.0 / np.maximum(made.stage_layers, 1.0)
-    forward_cover = can_hide * (made.stage_layers * forward + head / 3.0)
-    backward_cover = can_hide * (made.stage_layers * backward + head / 1.5)
+    forward_cover = can_hide * made.stage_layers * forward
+    backward_cover = can_hide * made.stage_layers * backward
     update = np.where(zero_stage >= 1, _shown(own.trained * gather, forward_cover, last_one), 0.0)
     once = _shown(np.where(zero_stage >= 1, 1.0, 2.0) * reduce, backward_cover, last_one) + update
 
@@ -184,9 +186,7 @@ def _data_parallel(
 
 def _beat(stage_layers: Count, layers: Count, layer: Second, head: Second, pp_size: Count) -> Second:
     """Time of the slowest stage when all but the last have so many layers."""
-    last = layers - (pp_size - 1.0) * stage_layers
-    slowest = np.maximum(stage_layers * layer, last * layer + head)
-    return np.where((last >= 0.0) & (stage_layers > 0.0), slowest, np.inf)
+    return np.maximum(stage_layers * layer, (layers - (pp_size - 1.0) * stage_layers) * layer + head)
 
 
 def _shown(communication: Second, cover: Second, at_least: Count) -> Second:
