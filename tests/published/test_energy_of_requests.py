@@ -35,8 +35,19 @@ def test_energy_of_a_token_falls_with_the_batch() -> None:
 
 
 def test_pictures_are_refused_with_a_reason() -> None:
-    row = {"id": "r", "source": "", "model": "FLUX.1-dev", "task": "text-to-image", "gpu": "H100", "n_gpus": 1,
-           "tp": np.nan, "batch": 1, "precision": "bfloat16", "avg_output_len": np.nan, "avg_power_w": 600.0}  # fmt: skip
+    row = {
+        "id": "r",
+        "source": "",
+        "model": "FLUX.1-dev",
+        "task": "text-to-image",
+        "gpu": "H100",
+        "n_gpus": 1,
+        "tp": np.nan,
+        "batch": 1,
+        "precision": "bfloat16",
+        "avg_output_len": np.nan,
+        "avg_power_w": 600.0,
+    }
     made = predict(pd.DataFrame([row]), catalog)
     assert made["predicted"].isna().all()
     assert "work" in made["reason"][0]
