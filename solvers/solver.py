@@ -259,23 +259,29 @@ def _plan(cls: SolverClass, values: Mapping[str, np.ndarray], entries: Mapping[s
 
 def _value(column: Column, values: Mapping[str, np.ndarray], entries: Mapping[str, Any]) -> Any:
     if column.record is not None:
-        keys = keys_of(column)
-        chosen = tuple(entries.get(key) for key in keys)
-        if all(entry is None for entry in chosen):
-            return absent(column.record)
-        lacking = gaps(column, {k: (e,) for k, e in zip(keys, chosen, strict=True)}, values)
-        if lacking:
-            raise InvalidInput(
-                Complaint(f, f"not known for {name}: the catalogue has none; give {f}=...") for f, name in lacking
-            )
-        whole = single(column.record, chosen)
-        over = {} if column.optional else {f: values[f] for f in known_fields(column.record) if f in values}
-        return dataclasses.replace(whole, **over) if over else whole
+        chosen = tuple(entries.get(key) for key in keys_of(column))
+        over = {} if column.optional else {f: values[f] for f in values if f in known_fields(column.record)}
+        if not over:
+            return _known(column, chosen)
+        return dataclasses.replace(_known(column, chosen, tuple(over)), **over)
     if column.name in values:
         return values[column.name]
     if column.source in values:
         return values[column.source]
     return _default(column)
+
+
+@functools.lru_cache(maxsize=1024)
+def _known(column: Column, chosen: tuple[Any, ...], given: tuple[str, ...] = ()) -> Any:
+    """The record of the chosen entries; what it needs is there, or among what is given."""
+    assert column.record is not None
+    if all(entry is None for entry in chosen):
+        return absent(column.record)
+    lacking = gaps(column, {k: (e,) for k, e in zip(keys_of(column), chosen, strict=True)}, dict.fromkeys(given))
+    if lacking:
+        what = "the catalogue has no figure"
+        raise InvalidInput(Complaint(f, f"not known for {name}: {what}; give {f}=...") for f, name in lacking)
+    return single(column.record, chosen)
 
 
 @functools.cache

@@ -48,6 +48,7 @@ def keys_of(column: Column) -> tuple[str, ...]:
     return column.keys or lowering_of(column.record).keys
 
 
+@functools.cache
 def known_fields(record: type) -> tuple[str, ...]:
     """The names of a record's fields."""
     return tuple(f.name for f in dataclasses.fields(record))
