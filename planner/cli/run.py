@@ -57,6 +57,7 @@ def command(
     opens offline. Exit code 2 when no plan is feasible; the reasons are printed.
     """
     from planner.explorer import explore
+    from planner.report import write_report
     from planner.settings import read_settings
     from planner.study import load_study
 
@@ -66,7 +67,7 @@ def command(
     folder = out if out is not None else Path("runs") / asked.name
     with progress_bar(quiet or as_json) as moved:
         run = explore(asked, folder, resume=resume, workers=workers, progress=moved, storage=storage, dask=dask)
-    page = _page(folder)
+    page = write_report(folder, folder / "report.html", asked)
     if as_json:
         echo_json(_document(run, page))
     elif quiet:
@@ -74,12 +75,6 @@ def command(
     else:
         print_findings(page.findings, page.used, page.path)
     return NOTHING_FEASIBLE if run.exit_code else None
-
-
-def _page(folder: Path) -> Any:
-    from planner.report import write_report
-
-    return write_report(folder, folder / "report.html")
 
 
 def _document(run: Any, page: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from planner.report.findings import Findings
     from planner.report.provenance import Used
+    from planner.study import Study
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,8 @@ class Report:
     path: Path | None = None
 
 
-def read_report(run: str | Path) -> Report:
-    """What a run found, from its folder.
+def read_report(run: str | Path, study: Study | None = None) -> Report:
+    """What a run found, from its folder; `study` is what it answers, where that is loaded already.
 
     Raises:
         InvalidInput: the folder holds no run.
@@ -33,11 +34,11 @@ def read_report(run: str | Path) -> Report:
     from planner.report.provenance import used_figures
     from planner.report.record import read_run
 
-    record = read_run(run)
+    record = read_run(run, study)
     return Report(find(record), used_figures(record.study))
 
 
-def write_report(run: str | Path, path: str | Path) -> Report:
+def write_report(run: str | Path, path: str | Path, study: Study | None = None) -> Report:
     """Write a run's page, one self-contained file that opens offline.
 
     Raises:
@@ -46,6 +47,6 @@ def write_report(run: str | Path, path: str | Path) -> Report:
     """
     from planner.report.page import write_page
 
-    made = read_report(run)
+    made = read_report(run, study)
     write_page(made.findings, made.used, Path(path))
     return Report(made.findings, made.used, Path(path))

@@ -63,4 +63,4 @@ def how_sure(solvers: Iterable[str], *, brief: bool = False) -> Iterator[str]:
         if not wholes:
             yield f"{solver}: {ARITHMETIC.get(solver, 'not compared with measurements')}"
     if measured:
-        yield "constants were fitted with most of these rows in sight: on hardware, models or engines unlike them expect worse"
+        yield "constants were fitted with most of these rows in sight: on what is unlike them expect worse"

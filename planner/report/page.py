@@ -126,13 +126,14 @@ class Payload:
     def data(self) -> dict[str, Any]:
         """What is embedded in the page."""
         others = self.frames["others"]
-        kept = [n for n in self.shown if n in others]
+        roles = {c["key"]: c["role"] for c in self.columns}
+        kept = [n for n in self.shown if n in others and roles[n] != "figure"]
         return {
             "columns": self.columns,
             "goals": self.goals,
             "axes": self._axes(),
             "front": {n: _values(self.frames["front"][n]) for n in ("trial", *self.shown)},
-            "others": {n: _values(others[n]) for n in ("trial", "feasible", "reasons", *kept) if n in others},
+            "others": {n: _coded(others[n]) for n in ("trial", "feasible", "reasons", *kept) if n in others},
             "plans": [{"trial": p.trial, "role": p.role} for p in self.found.plans],
             "run": str(self.record.path),
         }
@@ -181,9 +182,19 @@ def _values(column: np.ndarray) -> list[Any]:
     return [_plain(v) for v in column.tolist()]
 
 
+def _coded(column: np.ndarray) -> Any:
+    """The values; of words that come again and again, each once with the places where it stands."""
+    if column.dtype != object:
+        return _values(column)
+    words = list(dict.fromkeys(column.tolist()))
+    codes = {word: code for code, word in enumerate(words)}
+    return {"words": words, "codes": [codes[v] for v in column.tolist()]}
+
+
 def _plain(given: Any) -> Any:
     if isinstance(given, float):
-        return float(f"{given:.6g}") if np.isfinite(given) else None
+        short = float(f"{given:.5g}") if np.isfinite(given) else None
+        return int(short) if short is not None and short == int(short) and abs(short) < 1e15 else short
     return given.item() if hasattr(given, "item") else given
 
 

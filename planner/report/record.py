@@ -60,14 +60,18 @@ class Record:
         return self.study.space.names
 
 
-def read_run(path: str | Path) -> Record:
+def read_run(path: str | Path, study: Study | None = None) -> Record:
     """A run from its folder.
+
+    Args:
+        path: the folder.
+        study: what it answers, where that is loaded already.
 
     Raises:
         InvalidInput: the folder holds no run.
     """
     run = load_run(path)
-    study, path = run.study, run.path
+    study, path = study or run.study, run.path
     parts, _ = parts_in(path / TRIALS)
     if not parts:
         raise InvalidInput([Complaint("", "holds no finished trials yet", str(path))])

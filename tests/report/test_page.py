@@ -58,9 +58,9 @@ def test_it_holds_the_front_and_a_sample(html: str, serve: Path) -> None:
     front = load_run(serve).front()
     assert sorted(data["front"]["trial"]) == sorted(front.trial)
     by_trial = dict(zip(data["front"]["trial"], data["front"]["itl"], strict=True))
-    assert by_trial[int(front.trial.iloc[0])] == pytest.approx(front.itl.iloc[0], rel=1e-5)
+    assert by_trial[int(front.trial.iloc[0])] == pytest.approx(front.itl.iloc[0], rel=1e-4)
     assert len(data["others"]["trial"]) > 0
-    lengths = {len(v) for v in data["others"].values()}
+    lengths = {len(v["codes"] if isinstance(v, dict) else v) for v in data["others"].values()}
     assert len(lengths) == 1
 
 

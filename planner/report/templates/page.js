@@ -4,7 +4,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const columns = data.columns, byKey = Object.fromEntries(columns.map((c) => [c.key, c]));
-const front = data.front, others = data.others;
+const decoded = (v) => (Array.isArray(v) ? v : v.codes.map((c) => v.words[c]));
+const front = data.front, others = Object.fromEntries(Object.entries(data.others).map(([k, v]) => [k, decoded(v)]));
 const size = front.trial ? front.trial.length : 0;
 const rows = [...Array(size).keys()];
 const roles = new Map(data.plans.map((p) => [p.trial, p.role]));
