@@ -29,7 +29,7 @@ from solvers.lowering import serving as lowering
 DATA = Path(__file__).resolve().parent.parent / "solvers" / "catalog" / "data" / "serving_constants.csv"
 PRIORS = Path(__file__).resolve().parent / "serving_priors.csv"
 """The constants as they are known before the fit, so that fitting twice gives the same."""
-SOURCE = "published serving rows (TensorRT-LLM, MLPerf, ML.ENERGY, llama.cpp, InferenceX), fitted by benchmarks/fit_serving.py"
+SOURCE = "TensorRT-LLM, MLPerf, ML.ENERGY, llama.cpp and InferenceX tables, fitted by benchmarks/fit_serving.py"
 ROWS_A_CELL = 60
 ROBUST = 0.15
 """Log error beyond which a row's pull stops growing."""
@@ -58,7 +58,9 @@ FREE = (
     Free("read_slowdown", spread=0.15), Free("attention_slowdown", spread=0.15), Free("reduce_slowdown", spread=0.15),
     Free("expert_slowdown", spread=0.2), Free("walk_slowdown", "", "", "nvfp4", spread=1.0),
     Free("prefill_slowdown", spread=0.1),
-    Free("expert_prompt_slowdown", spread=0.3), Free("train_prompts", spread=0.5), Free("dispersion", spread=0.7), Free("mixed_share", spread=0.3), Free("routing_independence", spread=0.4), Free("uneven_ranks", spread=1.0), Free("rank_skew_share", spread=0.5), Free("kernel_time"), Free("prefill_kernel_time"),
+    Free("expert_prompt_slowdown", spread=0.3), Free("train_prompts"), Free("dispersion", spread=0.7),
+    Free("mixed_share", spread=0.3), Free("routing_independence", spread=0.4), Free("uneven_ranks", spread=1.0),
+    Free("rank_skew_share"), Free("kernel_time"), Free("prefill_kernel_time"),
     Free("expert_kernels"), Free("latent_kernels"), Free("linear_kernels"),
     Free("step_time"), Free("sequence_time", spread=1.0),
     Free("sort_time"), Free("sort_time", "static"), Free("elementwise_tensors", spread=0.3),
@@ -72,16 +74,24 @@ FREE = (
         ("prefill_slowdown", 0.1),
     )),
     *(Free(q, "static", spread=s) for q, s in (
-        ("kernel_time", 0.7), ("step_time", 1.0), ("gemm_slowdown", 0.3), ("read_slowdown", 0.3), ("attention_slowdown", 0.5),
+        ("kernel_time", 0.7), ("step_time", 1.0), ("gemm_slowdown", 0.3), ("read_slowdown", 0.3),
+        ("attention_slowdown", 0.5),
         ("reduce_slowdown", 0.3), ("prefill_slowdown", 0.3),
     )),
-    *(Free(q, "FasterTransformer", spread=s) for q, s in (("kernel_time", 0.5), ("step_time", 1.0), ("gemm_slowdown", 0.3))),
-    *(Free(q, "local", spread=s) for q, s in (
-        ("kernel_time", 0.5), ("read_slowdown", 0.3), ("prefill_slowdown", 0.5), ("attention_slowdown", 0.7), ("stage_overlap", 0.5),
+    *(Free(q, "FasterTransformer", spread=s) for q, s in (
+        ("kernel_time", 0.5), ("step_time", 1.0), ("gemm_slowdown", 0.3),
     )),
-    *(Free(q, "local", "apple", spread=s) for q, s in (("kernel_time", 0.5), ("read_slowdown", 0.3), ("prefill_slowdown", 0.5))),
-    *(Free(q, "local", p, spread=s) for p in ("datacenter",) for q, s in (("kernel_time", 0.5), ("read_slowdown", 0.2))),
-    *(Free(q, e, spread=s) for e in ("ExLlama", "TinyChat") for q, s in (("kernel_time", 0.3), ("prefill_slowdown", 0.5))),
+    *(Free(q, "local", spread=s) for q, s in (
+        ("kernel_time", 0.5), ("read_slowdown", 0.3), ("prefill_slowdown", 0.5), ("attention_slowdown", 0.7),
+        ("stage_overlap", 0.5),
+    )),
+    *(Free(q, "local", "apple", spread=s) for q, s in (
+        ("kernel_time", 0.5), ("read_slowdown", 0.3), ("prefill_slowdown", 0.5),
+    )),
+    *(Free(q, "local", "datacenter", spread=s) for q, s in (("kernel_time", 0.5), ("read_slowdown", 0.2))),
+    *(Free(q, e, spread=s) for e in ("ExLlama", "TinyChat") for q, s in (
+        ("kernel_time", 0.3), ("prefill_slowdown", 0.5),
+    )),
     Free("convolution_slowdown", spread=0.5), Free("net_traffic", spread=0.5), Free("net_kernel_time", spread=1.0),
     *(Free(q, e, spread=s) for e in ("eager", "compiled") for q, s in (
         ("convolution_slowdown", 0.5), ("net_kernel_time", 1.0), ("net_traffic", 0.5),
@@ -182,11 +192,15 @@ def unfold(logs: np.ndarray, free: tuple[Free, ...], prior: dict[Key, float]) ->
         own = prior.get(item.key, prior[up] if up else math.nan)
         base = own if up is None else made[up] * (own / prior[up] if prior[up] else 1.0)
         value = base * math.exp(log)
-        made[item.key] = min(value, 1.0) if item.quantity in ("stage_overlap", "mixed_share", "routing_independence") else value
+        made[item.key] = (
+            min(value, 1.0) if item.quantity in ("stage_overlap", "mixed_share", "routing_independence") else value
+        )
     return made
 
 
-def fit(part: Part, free: tuple[Free, ...], start: np.ndarray | None = None, left_out: str = "", rounds: int = 12) -> np.ndarray:
+def fit(
+    part: Part, free: tuple[Free, ...], start: np.ndarray | None = None, left_out: str = "", rounds: int = 12
+) -> np.ndarray:
     """The logarithms of the factors that fit best, robustly, under their priors."""
     weights = np.sqrt(part.weights(left_out))
     spreads = np.array([f.spread for f in free])
@@ -208,7 +222,9 @@ PRIOR = 0.03
 def scores(part: Part, error: np.ndarray) -> pd.DataFrame:
     """Median absolute percentage error and bias of each family and metric."""
     frame = pd.DataFrame({"family": part.family, "metric": part.metric, "log": error, "ape": np.abs(np.expm1(error))})
-    return frame.groupby(["metric", "family"]).agg(rows=("ape", "size"), median=("ape", "median"), bias=("log", "median"))
+    return frame.groupby(["metric", "family"]).agg(
+        rows=("ape", "size"), median=("ape", "median"), bias=("log", "median")
+    )
 
 
 def priors() -> list[dict[str, str]]:
@@ -256,7 +272,10 @@ def main() -> None:
     print(table.round(3).to_string())
     print(table["median"].groupby("metric").median().round(3).to_string())
     for item, log in zip(FREE, logs, strict=True):
-        print(f"{' '.join(item.key):60} {constants[item.key]:.4g}  (x{math.exp(log):.2f}, {log / item.spread:+.1f} spreads)")
+        print(
+            f"{' '.join(item.key):60} {constants[item.key]:.4g}"
+            f"  (x{math.exp(log):.2f}, {log / item.spread:+.1f} spreads)"
+        )
     if chosen.write:
         write(constants, FREE, float(np.median(np.abs(error))))
     if chosen.leave_out:

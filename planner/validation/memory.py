@@ -37,8 +37,12 @@ def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
     if len(known):
         made.append(_figures(rows.loc[known.index].reset_index(drop=True), known.reset_index(drop=True)))
     whole = pd.concat(made, ignore_index=True)
-    whole["feasible"] = whole["feasible"].map(lambda v: True if pd.isna(v) else bool(v)) if "feasible" in whole else True
-    return whole.reindex(columns=["id", "family", "metric", "measured", "predicted", "low", "high", "reason", "feasible"])
+    whole["feasible"] = (
+        whole["feasible"].map(lambda v: True if pd.isna(v) else bool(v)) if "feasible" in whole else True
+    )
+    return whole.reindex(
+        columns=["id", "family", "metric", "measured", "predicted", "low", "high", "reason", "feasible"]
+    )
 
 
 def _entries(rows: pd.DataFrame, catalog: Any) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
@@ -79,9 +83,7 @@ def _figures(rows: pd.DataFrame, entries: pd.DataFrame) -> pd.DataFrame:
         "memory_utilization": rows["gpu_mem_util"].fillna(0.9).to_numpy(float),
     }
     plan = plan_of("ServingModel", entries, columns)
-    object.__setattr__(
-        plan.device, "memory_capacity", np.where(np.isnan(total), plan.device.memory_capacity, total)
-    )
+    object.__setattr__(plan.device, "memory_capacity", np.where(np.isnan(total), plan.device.memory_capacity, total))
     answer = columns_of("ServingModel", plan)
     fails = rows["outcome"].astype(str).str.upper().eq("FAIL").to_numpy()
     fits = answer["reasons"] == 0

@@ -18,10 +18,10 @@ from planner.validation.serving_rows import (
     engine_of,
     format_of,
     layout_of,
-    sorts_logits,
-    variation_of,
     prompts_of,
     requests_of,
+    sorts_logits,
+    variation_of,
 )
 from solvers import SOLVERS
 from solvers.catalog import CatalogError
@@ -151,7 +151,9 @@ def plan_columns(rows: pd.DataFrame, entries: pd.DataFrame) -> dict[str, np.ndar
     layout = fit_replicas(rows, entries, layout)
     decoding = np.where(local, np.where(rows["input_tokens"].fillna(0.0) > 0, prompts, 0.0) + answers / 2.0, np.nan)
     longest = entries["model"].map(lambda m: m.get("max_context") or 1e9).to_numpy(float)
-    formats = [cache_of(k, p.name, e) for k, p, e in zip(rows["kv_precision"], entries["precision"], engines, strict=True)]
+    formats = [
+        cache_of(k, p.name, e) for k, p, e in zip(rows["kv_precision"], entries["precision"], engines, strict=True)
+    ]
     return {
         **layout,
         "input_tokens": prompts,
@@ -177,7 +179,7 @@ def noted_batch(rows: pd.DataFrame) -> np.ndarray:
 
 
 def own_clients(rows: pd.DataFrame, layout: dict[str, np.ndarray]) -> np.ndarray:
-    """Clients of the row's own devices: what the notes say of a rank where the row counts those of a larger deployment."""
+    """Clients of the row's own devices: the notes' figure of a rank where the row counts a larger deployment."""
     clients = rows["concurrency"].to_numpy(float)
     noted = rows["notes"].fillna("").astype(str).str.extract(r"per dp rank ([0-9.]+)")[0].astype(float).to_numpy()
     ranks = noted * layout["dp_size"] * layout["replicas"]
@@ -191,7 +193,8 @@ def fit_replicas(rows: pd.DataFrame, entries: pd.DataFrame, layout: dict[str, np
         return layout
     gpus = rows["n_gpus"].fillna(1.0).to_numpy(float)
     weights = np.array([
-        (m.get("params_total") or 0.0) * p.require("weight") for m, p in zip(entries["model"], entries["precision"], strict=True)
+        (m.get("params_total") or 0.0) * p.require("weight")
+        for m, p in zip(entries["model"], entries["precision"], strict=True)
     ])  # fmt: skip
     memory = np.array([h.get("usable_memory") or h.get("memory_capacity") or 1e11 for h in entries["hardware"]])
     tp = 2.0 ** np.ceil(np.log2(np.maximum(weights / (0.75 * memory), 1.0)))
@@ -257,7 +260,9 @@ def served_figures(asked: Prepared, served: dict[str, np.ndarray]) -> np.ndarray
     output = np.where(local | static, batch_rate, full["effective_throughput"])
     first = np.where(perf, full["ttft_p99"], full["ttft"])
     token = np.where(local, full["itl"], np.where(perf, full["tpot_p99"], full["tpot"]))
-    price = np.array([h.get("price_per_hour_on_demand") or h.get("price_per_hour") or np.nan for h in entries["hardware"]])
+    price = np.array(
+        [h.get("price_per_hour_on_demand") or h.get("price_per_hour") or np.nan for h in entries["hardware"]]
+    )
     per_device = full["running_batch"] / (full["itl"] * ranks)  # decode apart from prefill
     prefill = np.where(local, columns["input_tokens"] / full["prefill_time"], full["prefill_throughput"])
     choices = {

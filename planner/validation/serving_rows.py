@@ -32,8 +32,8 @@ GPT_OSS = r"gpt-oss"
 LOCAL = ("gpt-fast", "llama.cpp", "ExLlama", "TinyChat", "MLX")
 STATIC = ("TensorRT-LLM-0.x", "FasterTransformer", "Megatron")
 PROMPTS = {"lm-arena-chat": 100.0, "gpqa": 250.0, "sourcegraph-fim": 300.0, "llama-2-70b": 294.0, "mixtral-8x7b": 400.0}
-"""Mean prompts of public workloads whose tables leave them out: LM Arena chat, GPQA, code completion; OpenOrca alone, and
-with GSM8K and MBXP (MLPerf). Orders of magnitude."""
+"""Mean prompts of public workloads whose tables leave them out, in orders of magnitude: LM Arena chat, GPQA, code
+completion; OpenOrca alone, and with GSM8K and MBXP (MLPerf)."""
 
 
 def engine_of(words: Any) -> str:
@@ -43,7 +43,7 @@ def engine_of(words: Any) -> str:
 
 
 def format_of(weights: Any, model: Any, engine: str, chip: Any) -> str:
-    """The catalogue's precision for a row's words, as the chip runs it: by narrow weights alone where it lacks the arithmetic."""
+    """The catalogue's precision for a row's words, as the chip runs it: weights alone where it lacks the arithmetic."""
     text = str(weights).strip().lower() if isinstance(weights, str) else ""
     has = lambda *names: any(chip.get(f"peak_flops_{n}") is not None for n in names)  # noqa: E731
     half = "bf16" if has("bf16") else "fp16"
@@ -67,7 +67,7 @@ def format_of(weights: Any, model: Any, engine: str, chip: Any) -> str:
 
 
 def cache_of(kv: Any, weights: str, engine: str) -> str:
-    """The format of the cache: as published, else 8 bit where TensorRT-LLM serves 8- and 4-bit checkpoints, else 16 bit."""
+    """The format of the cache: as published; 8 bit where TensorRT-LLM serves narrow checkpoints; else 16 bit."""
     text = str(kv).lower() if isinstance(kv, str) else ""
     if text in ("bf16", "fp16", "fp8", "int8", "fp4"):
         return text

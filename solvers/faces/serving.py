@@ -23,8 +23,8 @@ from solvers.columns import (
     record,
 )
 from solvers.formulas.kernels import Kernels
-from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.answer import OFFLOAD, serve
+from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.plan import KV_FORMATS
 from solvers.formulas.speculation import SpeculationCosts
 from solvers.lowering import absent
@@ -53,17 +53,27 @@ class ServingPlan:
         "clients of a replica in a closed loop; those beyond what fits wait (batch_size where not given)",
         optional=True, minimum=1,
     )  # fmt: skip
-    request_rate: PerSecond = parameter("requests a second over all replicas, as an open stream", optional=True, above=0)
-    max_load: Flag = parameter("all requests are queued: a replica runs as many as memory and engine allow", default=False)
+    request_rate: PerSecond = parameter(
+        "requests a second over all replicas, as an open stream", optional=True, above=0
+    )
+    max_load: Flag = parameter(
+        "all requests are queued: a replica runs as many as memory and engine allow", default=False
+    )
     batching: Choice = parameter(
         "continuous, or static: a whole batch of prompts first, then all decode", default="continuous",
         choices=("continuous", "static"),
     )  # fmt: skip
-    seq_len: Token = parameter("context while decoding (prompt and half the answer where not given)", optional=True, minimum=1)
+    seq_len: Token = parameter(
+        "context while decoding (prompt and half the answer where not given)", optional=True, minimum=1
+    )
     input_tokens: Token = parameter("tokens of a prompt (seq_len, or 1024, where not given)", optional=True, minimum=1)
     output_tokens: Token = parameter("tokens of an answer", default=256, minimum=1)
-    length_variation: Ratio = parameter("coefficient of variation of the lengths of prompts and answers", default=0.5, minimum=0)
-    prefix_hit_rate: Ratio = parameter("share of a prompt that a cached prefix answers", default=0.0, minimum=0, maximum=1)
+    length_variation: Ratio = parameter(
+        "coefficient of variation of the lengths of prompts and answers", default=0.5, minimum=0
+    )
+    prefix_hit_rate: Ratio = parameter(
+        "share of a prompt that a cached prefix answers", default=0.0, minimum=0, maximum=1
+    )
     num_requests: Count = parameter("requests of a run that ends (endless where not given)", optional=True, minimum=1)
     kv_offload: Choice = parameter(
         "where cached prefixes are kept: none means the accelerator's own memory", default="none", choices=OFFLOAD
@@ -71,7 +81,9 @@ class ServingPlan:
     requests_per_client: Count = parameter("requests that each client of a closed loop sends", default=10, minimum=1)
     tp_size: Count = parameter("tensor-parallel ranks", default=1, integer=True, minimum=1)
     pp_size: Count = parameter("pipeline stages", default=1, integer=True, minimum=1)
-    dp_size: Count = parameter("attention data-parallel ranks that share the experts", default=1, integer=True, minimum=1)
+    dp_size: Count = parameter(
+        "attention data-parallel ranks that share the experts", default=1, integer=True, minimum=1
+    )
     ep_size: Count = parameter("ranks that divide the experts among them", default=1, integer=True, minimum=1)
     replicas: Count = parameter("independent copies", default=1, integer=True, minimum=1)
     sampling: Choice = parameter(
@@ -84,11 +96,19 @@ class ServingPlan:
         optional=True, integer=True, minimum=1,
     )  # fmt: skip
     kv_precision: Choice = parameter("format of the cache", default="bf16", choices=KV_FORMATS)
-    memory_utilization: Ratio = parameter("share of the memory that the engine takes", optional=True, above=0, maximum=1)
+    memory_utilization: Ratio = parameter(
+        "share of the memory that the engine takes", optional=True, above=0, maximum=1
+    )
     max_batched_tokens: Token = parameter("tokens of prompts that the engine passes at once", optional=True, minimum=1)
-    max_num_sequences: Count = parameter("sequences that a rank's engine decodes together at most", optional=True, minimum=1)
-    efficiency: Ratio = parameter("replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1)
-    draft_acceptance_rate: Ratio = parameter("chance that a drafted token is accepted", default=0.7, minimum=0, maximum=1)
+    max_num_sequences: Count = parameter(
+        "sequences that a rank's engine decodes together at most", optional=True, minimum=1
+    )
+    efficiency: Ratio = parameter(
+        "replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1
+    )
+    draft_acceptance_rate: Ratio = parameter(
+        "chance that a drafted token is accepted", default=0.7, minimum=0, maximum=1
+    )
     num_draft_tokens: Token = parameter("tokens drafted a step", default=4, integer=True, minimum=1)
     waiting_power: Ratio = _energy("waiting_power", "share of the design power drawn while kernels wait")
     resident_response: Ratio = _energy("resident_response", "response of power to kernels being there at all")
@@ -133,7 +153,7 @@ class ServingAnswer:
     kv_cache: Byte = column("cache that the batch needs on one accelerator")
     weights_per_accelerator: Byte = column("weights on one accelerator")
     activation_peak: Byte = column("peak of activations and sampling on one accelerator")
-    memory_per_accelerator: Byte = column("memory that the plan needs on one accelerator")
+    memory_per_accelerator: Byte = column("memory that one accelerator needs, with what the engine leaves free")
     smallest_tp_size: Count = column("smallest power of two of tensor-parallel ranks at which the weights fit")
     tokens_per_step: Ratio = column("tokens that a sequence gains a step (more than 1 with speculation)")
     speculation_speedup: Ratio = column("time of a token without speculation over that with it (below 1 it is slower)")

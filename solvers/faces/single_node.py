@@ -37,12 +37,16 @@ class SingleNodePlan:
     engine: Engine = record("the software that runs it")
     constants: TrainingConstants = record("how training kernels of its generation do")
     batch_size: Sample = parameter("sequences, images or denoising steps in a batch", default=1, minimum=1)
-    seq_len: Token = parameter("tokens in a sequence (the model's context up to 2048 where not given)", optional=True, minimum=1)
+    seq_len: Token = parameter(
+        "tokens in a sequence (the model's context up to 2048 where not given)", optional=True, minimum=1
+    )
     phase: Choice = parameter(
         "inference is a forward pass; training is forward, backward and update", default="inference",
         choices=("inference", "training"),
     )  # fmt: skip
-    efficiency: Ratio = parameter("replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1)
+    efficiency: Ratio = parameter(
+        "replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1
+    )
 
 
 @dataclass(frozen=True)

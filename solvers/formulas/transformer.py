@@ -48,7 +48,9 @@ def layer_params(model: Architecture) -> LayerParams:
         + model.kv_lora_rank * model.heads * (model.qk_nope_head_dim + model.v_head_dim)
         + model.heads * model.v_head_dim * model.hidden
     )
-    indexer = model.indexer_heads * model.indexer_head_dim * (query_in + model.hidden / np.maximum(model.indexer_heads, 1.0))
+    indexer = (
+        model.indexer_heads * model.indexer_head_dim * (query_in + model.hidden / np.maximum(model.indexer_heads, 1.0))
+    )
     attention = np.where(model.mla, latent + indexer, grouped)
     mlp = model.mlp_matrices * model.hidden * model.ffn_hidden
     expert = model.mlp_matrices * model.hidden * model.moe_ffn_hidden
@@ -87,7 +89,7 @@ def cache_bytes_per_token(model: Architecture, tp_size: Count, kv_bytes: Byte) -
 
 
 def sequence_cache_bytes(model: Architecture, tp_size: Count, kv_bytes: Byte, context: Token) -> Byte:
-    """Bytes that one sequence of `context` tokens holds on one rank, all layers: cache, windows and recurrent states."""
+    """Bytes that one sequence of `context` tokens holds on one rank, all layers: cache, windows, recurrent states."""
     tokens = model.attention_layers * context + model.sliding_layers * np.minimum(context, windowed(model))
     states = model.linear_layers * model.linear_state_bytes / tp_size
     return cache_bytes_per_token(model, tp_size, kv_bytes) * tokens + states
@@ -99,5 +101,5 @@ def windowed(model: Architecture) -> Token:
 
 
 def mean_keys(model: Architecture, queries: Token, keys: Token) -> Token:
-    """Keys that each of the last `queries` tokens of a context of `keys` sees on average: all before it, or simply all."""
+    """Keys that each of the last `queries` tokens of a context of `keys` sees on average: all before it, or all."""
     return keys - model.causal * (queries - 1.0) / 2.0

@@ -11,6 +11,7 @@ from importlib import resources
 from typing import Any
 
 from solvers.formulas.serving.constants import Engine
+from solvers.lowering.kernels import kernels_row
 
 WIDE = ("bf16", "fp16")
 """The arithmetics in which attention and the head run unless the format says otherwise."""
@@ -19,7 +20,10 @@ ROOMY = 70 * 2**30
 NET_RUNNERS = ("eager", "compiled")
 """The kinds of engines that run nets for images; where another is named, an eager framework stands in for it."""
 NET_CONSTANTS = ("convolution_slowdown", "net_traffic", "net_kernel_time")
-FILLED = ("attention_weight_bytes", "attention_peak_flops", "head_weight_bytes", "head_peak_flops")
+FILLED = (
+    "attention_weight_bytes", "attention_peak_flops", "head_weight_bytes", "head_peak_flops", "wide_flops_fraction",
+    "wide_bandwidth_fraction", "wide_overhead", "wide_walk", "attention_wide",
+)  # fmt: skip
 
 
 def engine_row(hardware: Any, precision: Any, engine: Any) -> Mapping[str, float]:
@@ -110,7 +114,13 @@ def _formats(hardware: Any, precision: Any) -> dict[str, float]:
     mixed_blocks = precision.name.startswith(("q", "iq"))
     head = bits if mixed_blocks or bits > 2.0 else 2.0
     experts_only = precision.name.startswith("mxfp4")
+    wide_kernels = kernels_row(hardware, precision.name if bits > 2.0 else "w8a16")
     return {
+        "wide_flops_fraction": wide_kernels["gemm_flops_fraction"],
+        "wide_bandwidth_fraction": wide_kernels["gemm_bandwidth_fraction"],
+        "wide_overhead": wide_kernels["gemm_overhead"],
+        "wide_walk": wide_kernels["gemm_walk"],
+        "attention_wide": float(experts_only),
         "attention_weight_bytes": 2.0 if experts_only else bits,
         "attention_peak_flops": wide if experts_only or math.isnan(own) else own,
         "head_weight_bytes": head,

@@ -64,7 +64,9 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     rates = step_rates(model, layout, device, kernels, engine)
 
     # memory
-    book = ledger(model, layout, request.longest, otherwise(plan.memory_utilization, engine.memory_share), device, engine)
+    book = ledger(
+        model, layout, request.longest, otherwise(plan.memory_utilization, engine.memory_share), device, engine
+    )
     held = np.where(static, request.longest, request.context)
     sequence_bytes = cache_on_rank(model, layout, 1.0, held, kv_bytes)
     if drafting:
@@ -84,7 +86,7 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     clients = otherwise(plan.concurrency, plan.batch_size)
     closed = np.where(given(plan.concurrency), np.minimum(clients, slots), clients)
     settled = np.where(plan.max_load, slots, np.where(streams, 1.0, closed))
-    together = np.where(static, settled / layout.dp_size, newcomers(settled, request, layout, engine))
+    together = np.where(static, np.maximum(settled / layout.dp_size, 1.0), newcomers(settled, request, layout, engine))
     crowd = np.maximum(engine.prompt_chunk / request.passed, 2.0)
     side_by_side = layout.dp_size * layout.pp_size
     lone = prompt_step(model, layout, 1.0, request.passed, request.prompt, device, kernels, engine, rates).total
@@ -175,7 +177,8 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
         "best_prefill_replicas": taking,
         "max_batch_size": most,
         "max_context_tokens": np.minimum(
-            np.floor(np.maximum(book.pool, 0.0) / np.maximum(running / layout.dp_size * token_bytes, SHORTEST)), model.max_context
+            np.floor(np.maximum(book.pool, 0.0) / np.maximum(running / layout.dp_size * token_bytes, SHORTEST)),
+            model.max_context,
         ),
         "kv_pool": np.maximum(book.pool, 0.0),
         "kv_pool_tokens": np.maximum(book.pool, 0.0) / np.maximum(token_bytes, SHORTEST) * layout.dp_size,
@@ -184,7 +187,8 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
         "kv_cache": needed,
         "weights_per_accelerator": book.weights,
         "activation_peak": book.activation_peak,
-        "memory_per_accelerator": book.weights + book.activation_peak + book.reserved + needed,
+        "memory_per_accelerator": (book.weights + book.activation_peak + book.reserved + needed / engine.pool_share)
+        * (device.memory_capacity / book.limit),
         "smallest_tp_size": smallest_power_of_two(
             book.weights * layout.tp_size, book.limit - book.activation_peak - book.reserved
         ),
@@ -213,7 +217,12 @@ def with_prefix(plan: Any, request: Lengths, rates: Rates, token_bytes: Byte) ->
     ) * rates.prompt_slowdown
     wire = np.where(plan.kv_offload == 2, device.storage_bandwidth, device.host_link_bandwidth)
     passed, fetching = passed_tokens(
-        request.prompt, request.prompt - request.passed, plan.kv_offload > 0, per_token, token_bytes, otherwise(wire, 1.0)
+        request.prompt,
+        request.prompt - request.passed,
+        plan.kv_offload > 0,
+        per_token,
+        token_bytes,
+        otherwise(wire, 1.0),
     )
     return dataclasses.replace(request, passed=passed), fetching
 

@@ -15,9 +15,16 @@ class Engine:
     attention_peak_flops: FlopPerSecond = column("dense peak in the arithmetic of the attention projections")
     head_weight_bytes: Byte = column("stored bytes of one parameter of the vocabulary head")
     head_peak_flops: FlopPerSecond = column("dense peak in the arithmetic of the vocabulary head")
+    wide_flops_fraction: Ratio = column("share of the peak that a large product at 16 bit reaches")
+    wide_bandwidth_fraction: Ratio = column("share of the memory bandwidth that a thin product at 16 bit reaches")
+    wide_overhead: Second = column("fixed time of a product at 16 bit")
+    wide_walk: Second = column("time to advance one element along the inner dimension of a product at 16 bit")
+    attention_wide: Ratio = column("1 where the attention projections stay at 16 bit though the rest is narrower")
     gemm_slowdown: Ratio = column("time of the engine's matrix products over that of the library's best")
     read_slowdown: Ratio = column("time to read the engine's weights over that of the library's best")
-    walk_slowdown: Ratio = column("time to walk the inner dimension of the engine's products over that of the library's")
+    walk_slowdown: Ratio = column(
+        "time to walk the inner dimension of the engine's products over that of the library's"
+    )
     attention_slowdown: Ratio = column("time of the engine's attention over the kernel's")
     expert_slowdown: Ratio = column("time of the engine's experts over the kernel's")
     reduce_slowdown: Ratio = column("time of the engine's collectives over the kernel's")
@@ -39,7 +46,9 @@ class Engine:
     convolution_slowdown: Ratio = column("time of convolutions over that of large products of as much work")
     net_traffic: Ratio = column("traffic of a net's activations over writing and reading each once")
     net_kernel_time: Second = column("time that each layer of a net adds to a pass")
-    mixed_share: Ratio = column("share of a decode step's weights and launches that a prompt passing with it need not repeat")
+    mixed_share: Ratio = column(
+        "share of a decode step's weights and launches that a prompt passing with it need not repeat"
+    )
     interference: Ratio = column("share of a newcomer's prefill that stalls the sequences already decoding")
     first_token_time: Second = column("time of a request outside the accelerator before its first token")
     first_token_prefill: Ratio = column("passes of its own prompt that a request waits for, queue apart")

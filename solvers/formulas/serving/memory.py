@@ -38,7 +38,9 @@ def weights_on_rank(model: Architecture, layout: Layout, device: Device, engine:
         * device.weight_bytes
         + params.other * engine.head_weight_bytes
     ) / layout.tp_size
-    experts = model.moe_layers * model.num_experts * params.expert * device.weight_bytes / (layout.tp_size * layout.dp_size)
+    experts = (
+        model.moe_layers * model.num_experts * params.expert * device.weight_bytes / (layout.tp_size * layout.dp_size)
+    )
     ends = (params.head + params.embedding) * engine.head_weight_bytes / layout.tp_size
     return (dense + experts) / layout.pp_size + ends / (1.0 + (layout.pp_size > 1))
 
@@ -67,15 +69,13 @@ def ledger(
     return Ledger(weights, activation_peak, reserved, limit, pool)
 
 
-def cache_on_rank(
-    model: Architecture, layout: Layout, sequences: Sample, context: Token, kv_bytes: Byte
-) -> Byte:
+def cache_on_rank(model: Architecture, layout: Layout, sequences: Sample, context: Token, kv_bytes: Byte) -> Byte:
     """Bytes of cache that `sequences` of a replica at a context take on one rank."""
     each = sequence_cache_bytes(model, layout.tp_size, kv_bytes, context) / layout.pp_size
     return sequences / layout.dp_size * each
 
 
 def largest_batch(pool: Byte, sequence_bytes: Byte, dp_size: Count, engine: Engine) -> Sample:
-    """Sequences of so many bytes that a replica's ranks hold, within the engine's own limit; 0 where not even one fits."""
+    """Sequences of so many bytes that a replica's ranks hold, within the engine's own limit; 0 where none fits."""
     on_rank = np.floor(np.maximum(pool, 0.0) / np.maximum(sequence_bytes, 1.0))
     return np.minimum(on_rank, engine.max_sequences) * dp_size

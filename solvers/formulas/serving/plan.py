@@ -30,7 +30,7 @@ DEFAULT_PROMPT = 1024.0
 
 @dataclass(frozen=True)
 class Lengths:
-    """Tokens of a request: what is passed, what is cached before it, where decoding stands on average and at the end."""
+    """Tokens of a request: all of its prompt, what is passed of it, and where decoding stands, on average and last."""
 
     prompt: Token
     passed: Token
@@ -51,7 +51,7 @@ def lengths(plan: Any) -> Lengths:
 
 
 def usable(device: Device, engine: Engine) -> Device:
-    """The device with a finite peak also where it lacks the precision, so that an infeasible plan has finite figures."""
+    """The device with a finite peak also where it lacks the precision: an infeasible plan has finite figures."""
     return dataclasses.replace(device, peak_flops=otherwise(device.peak_flops, engine.head_peak_flops))
 
 
@@ -63,7 +63,12 @@ def at_efficiency(kernels: Kernels, engine: Engine, efficiency: Array) -> tuple[
     slow, prompts = np.where(stated, 1.0, engine.gemm_slowdown), np.where(stated, 1.0, engine.prefill_slowdown)
     return (
         dataclasses.replace(kernels, gemm_flops_fraction=fraction, expert_flops_fraction=experts),
-        dataclasses.replace(engine, gemm_slowdown=slow, prefill_slowdown=prompts),
+        dataclasses.replace(
+            engine,
+            gemm_slowdown=slow,
+            prefill_slowdown=prompts,
+            wide_flops_fraction=otherwise(efficiency, engine.wide_flops_fraction),
+        ),
     )
 
 

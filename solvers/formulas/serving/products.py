@@ -29,25 +29,56 @@ class Products:
     row_quantise: Second
 
 
+@dataclass(frozen=True)
+class Product:
+    """How close the products in one arithmetic come to the peaks; never beyond them, whatever the engine's factors."""
+
+    flops_fraction: Ratio
+    read_fraction: Ratio
+    overhead: Second
+    walk: Second
+    quantise_passes: Ratio
+
+
+def own_product(kernels: Kernels, engine: Engine) -> Product:
+    """Products in the precision's own arithmetic."""
+    return Product(
+        np.minimum(kernels.gemm_flops_fraction / engine.gemm_slowdown, 1.0),
+        np.minimum(kernels.gemm_bandwidth_fraction / engine.read_slowdown, 1.0),
+        kernels.gemm_overhead,
+        kernels.gemm_walk * engine.walk_slowdown,
+        kernels.quantise_passes,
+    )
+
+
+def wide_product(engine: Engine) -> Product:
+    """Products that stay at 16 bit: the vocabulary head, and attention where only experts are narrow."""
+    return Product(
+        engine.wide_flops_fraction, engine.wide_bandwidth_fraction, engine.wide_overhead, engine.wide_walk, 0.0
+    )
+
+
+def mixed_product(wide: Ratio, one: Product, other: Product) -> Product:
+    """The one where `wide` is 1, the other where it is 0."""
+    return Product(*(
+        wide * getattr(one, f) + (1.0 - wide) * getattr(other, f) for f in Product.__dataclass_fields__
+    ))  # fmt: skip
+
+
 def products(
     count: Count, layers: Count, weights: Count, width: Count, inner: Count, weight_bytes: Byte, peak: FlopPerSecond,
-    device: Device, kernels: Kernels, engine: Engine,
+    device: Device, product: Product,
 ) -> Products:  # fmt: skip
-    """`count` products in each of `layers`, that hold `weights` together and are joined by activations of `width`.
-
-    Never faster than their work at the peak or their bytes at the peak bandwidth, whatever the engine's factors say.
-    """
-    flops_fraction = np.minimum(kernels.gemm_flops_fraction / engine.gemm_slowdown, 1.0)
-    read_fraction = np.minimum(kernels.gemm_bandwidth_fraction / engine.read_slowdown, 1.0)
-    byte = layers / (read_fraction * device.memory_bandwidth)
+    """`count` products in each of `layers`, that hold `weights` together and are joined by activations of `width`."""
+    byte = layers / (product.read_fraction * device.memory_bandwidth)
     launches = layers * count
     return Products(
-        fixed=launches * kernels.gemm_overhead,
+        fixed=launches * product.overhead,
         read=weights * weight_bytes * byte,
-        walk=launches * inner * (kernels.gemm_walk * engine.walk_slowdown),
-        row_arithmetic=layers * 2.0 * weights / (flops_fraction * peak),
+        walk=launches * inner * product.walk,
+        row_arithmetic=layers * 2.0 * weights / (product.flops_fraction * peak),
         row_traffic=width * device.activation_bytes * byte,
-        row_quantise=launches * inner * (kernels.quantise_passes * device.activation_bytes / device.memory_bandwidth),
+        row_quantise=launches * inner * (product.quantise_passes * device.activation_bytes / device.memory_bandwidth),
     )
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from solvers.columns import Array, Count, Ratio, Second
 
-
 CLOSEST = 0.03
 """The idle share below which waits are stated as at it: nearer to saturation they depend on how long one watches."""
 
@@ -35,7 +34,7 @@ def quantile(mean: Array, variation: Ratio, normal: float) -> Array:
 
 
 def share_within(limit: Array, mean: Array, variation: Ratio) -> Ratio:
-    """The share of a positive quantity that stays within a limit: the inverse of `quantile`, the normal as a logistic."""
+    """Share of a positive quantity that stays within a limit: the inverse of `quantile`, the normal as a logistic."""
     spread = np.maximum(variation, 1e-3)
     z = 3.0 * (np.cbrt(limit / np.maximum(mean, 1e-12)) - 1.0 + spread * spread / 9.0) / spread
     odds = decay(1.702 * np.abs(z))

@@ -22,19 +22,19 @@ from solvers.reasons import (
 
 WEIGHTS_EXCEED_MEMORY = reason(
     "weights_exceed_memory",
-    "The weights take {weights_per_accelerator:.1f~P} of each accelerator's {memory_capacity:.1f~P}, which leaves nothing "
-    "for the cache.",
+    "The weights take {weights_per_accelerator:.1f~P} of each accelerator's {memory_capacity:.1f~P}, which leaves "
+    "nothing for the cache.",
     "At this precision it needs a tp_size of at least {smallest_tp_size}; or use FP8 or 4-bit weights, or more memory.",
 )
 CACHE_EXCEEDS_MEMORY = reason(
     "cache_exceeds_memory",
-    "The cache of {batch_size:.0f~P} needs {kv_cache:.1f~P} on each accelerator, and the weights leave {kv_pool:.1f~P}: the "
-    "cache binds.",
-    "At most {max_batch_size:.0f~P} fit at this context; shorten it, use an FP8 cache, or shard over more accelerators.",
+    "The cache of {batch_size:.0f~P} needs {kv_cache:.1f~P} on each accelerator; the weights leave {kv_pool:.1f~P}: "
+    "the cache binds.",
+    "At most {max_batch_size:.0f~P} fit at this context; shorten it, use an FP8 cache, or take more accelerators.",
 )
 SATURATED = reason(
     "saturated",
-    "The load is {serving_load:.2f} of what the plan can finish, so the queue grows without end and no percentile is stable.",
+    "The load is {serving_load:.2f} of what the plan can finish: the queue grows without end, no percentile is stable.",
     "Add replicas or accelerators, or lower the rate below {saturation_rate:.3g~P}.",
 )
 BATCH_EXCEEDS_ENGINE = reason(
@@ -48,6 +48,11 @@ DP_NEEDS_EXPERTS = reason(
     "Use replicas for independent copies of a dense model.",
 )
 
+EP_OUTSIDE_GROUP = reason(
+    "expert_parallel_outside_group",
+    "Experts spread over {ep_size} ranks do not divide the {tp_size} x {dp_size} ranks of a replica.",
+    "Choose an ep_size that divides tp_size x dp_size.",
+)
 NEEDS_TWO_REPLICAS = reason(
     "disaggregation_needs_two_replicas",
     "Prefill and decode apart need a replica each.",
@@ -66,13 +71,13 @@ def serving_reasons(
     weights = book.pool <= 0.0
     waits = plan.max_load | ~np.isnan(plan.concurrency) | streams
     cache = ~weights & np.where(waits, most < 1.0, needed > book.pool)
-    too_many = ~waits & (plan.batch_size > plan.engine.max_sequences * layout.dp_size) & np.isnan(plan.max_num_sequences)
+    too_many = (
+        ~waits & (plan.batch_size > plan.engine.max_sequences * layout.dp_size) & np.isnan(plan.max_num_sequences)
+    )
     heads = np.maximum(model.heads, 1.0)
     uneven = (heads % layout.tp_size != 0.0) & (model.heads > 0.0)
-    experts = np.where(
-        dense, layout.ep_size > 1.0,
-        (layout.ep_size > model.num_experts) | (group % layout.ep_size != 0.0),
-    )  # fmt: skip
+    experts = np.where(dense, layout.ep_size > 1.0, layout.ep_size > model.num_experts)
+    unspread = ~dense & (group % layout.ep_size != 0.0)
     return (
         flag(weights | cache, DOES_NOT_FIT)
         | flag(weights, WEIGHTS_EXCEED_MEMORY)
@@ -83,6 +88,7 @@ def serving_reasons(
         | flag(uneven, TP_EXCEEDS_HEADS)
         | flag(layout.pp_size > np.maximum(model.layers, 1.0), PP_EXCEEDS_LAYERS)
         | flag(experts, EP_EXCEEDS_EXPERTS)
+        | flag(unspread, EP_OUTSIDE_GROUP)
         | flag((layout.dp_size > 1.0) & dense, DP_NEEDS_EXPERTS)
         | flag(streams & (load >= 1.0), SATURATED)
         | flag(split & (plan.replicas < 2.0), NEEDS_TWO_REPLICAS)

@@ -20,7 +20,7 @@ WORDS = 2048.0
 """Tokens of a sequence where nobody says, for models whose context is as long."""
 ALONE = Layout(np.float64(1.0), np.float64(1.0), np.float64(1.0), np.float64(1.0))
 TRAINING_PASSES = 3.0
-"""Forward, gradient of the input, gradient of the weights: each as much arithmetic (Kaplan et al. 2020, section 2.1)."""
+"""Forward, gradient of the input, gradient of the weights: each as much arithmetic (arXiv:2001.08361, section 2.1)."""
 TRAINING_STATE = 16.0
 """Bytes a parameter: two of weights, two of gradients, twelve of Adam's states (Rajbhandari et al. 2020)."""
 UPDATE_TRAFFIC = 30.0
@@ -76,13 +76,13 @@ def single_pass(plan: Any) -> dict[str, Array]:
 def net_pass(
     model: Architecture, batch: Array, device: Device, kernels: Kernels, engine: Engine
 ) -> tuple[Second, Second, Second, Second]:
-    """Forward through a net that is given by its work and its activations' traffic: (time, arithmetic, traffic, launches).
+    """Forward through a net given by its work and its activations' traffic: (time, arithmetic, traffic, launches).
 
     Convolutions reach a smaller part of the peak than large products, each layer is launched, and activations are
     written and read by fused kernels. Training such a net is timed as `DistributedModel` does it.
     """
     flops = model.forward_flops * batch
-    moved = (model.forward_traffic * batch * (device.activation_bytes / 2.0) + model.params_total * device.weight_bytes)
+    moved = model.forward_traffic * batch * (device.activation_bytes / 2.0) + model.params_total * device.weight_bytes
     compute = flops * engine.convolution_slowdown / (kernels.gemm_flops_fraction * device.peak_flops)
     memory = moved * engine.net_traffic / (kernels.elementwise_fraction * device.memory_bandwidth)
     launches = model.layers * engine.net_kernel_time
@@ -120,4 +120,7 @@ def forward_work(model: Architecture, batch: Array, tokens: Token) -> Flop:
     keys = mean_keys(model, tokens, tokens)
     seen = model.attention_layers * keys + model.sliding_layers * np.minimum(keys, windowed(model))
     scores = 2.0 * seen * model.heads * (model.head_dim + model.v_head_dim)
-    return batch * tokens * (2.0 * (model.params_active - params.embedding - params.head) + scores) + 2.0 * batch * params.head
+    return (
+        batch * tokens * (2.0 * (model.params_active - params.embedding - params.head) + scores)
+        + 2.0 * batch * params.head
+    )

@@ -32,16 +32,16 @@ def token_time(decode: Second, prefill: Second, running: Sample, output: Token, 
 
 
 def closed_loop(
-    decode: Second, prefill: Second, prefill_pace: Second, stall: Second, running: Sample, clients: Sample, output: Token,
-    variation: Ratio, requests_per_client: Count, engine: Engine,
+    decode: Second, prefill: Second, prefill_pace: Second, stall: Second, running: Sample, clients: Sample,
+    output: Token, variation: Ratio, requests_per_client: Count, engine: Engine,
 ) -> SteadyState:  # fmt: skip
     """A fixed number of clients, each of which sends its next request when the last is answered.
 
     All start together, so the first wave of prompts queues behind itself: averaged over each client's requests, half
-    the wave's prefills divided by the requests of a client. Later waves disperse with the variation of the lengths; as far
-    as they do not, clients stay in step and find a train of prompts before them. Clients beyond the sequences that run wait for a slot.
-    `prefill` is a prompt's own latency, `prefill_pace` the time between finished prompts of a busy replica, `stall` what
-    a prompt adds to the step it joins.
+    the wave's prefills divided by the requests of a client. Later waves disperse with the variation of the lengths; as
+    far as they do not, clients stay in step and find a train of prompts before them. Clients beyond the sequences that
+    run wait for a slot. `prefill` is a prompt's own latency, `prefill_pace` the time between finished prompts of a busy
+    replica, `stall` what a prompt adds to the step it joins.
     """
     tpot = token_time(decode, stall, running, output, engine)
     burst = engine.burst_share / np.maximum(requests_per_client, 1.0) * (running - 1.0) * prefill_pace
@@ -75,8 +75,8 @@ def running_at_rate(
 
 
 def open_loop(
-    decode: Second, prefill: Second, prefill_pace: Second, stall: Second, running: Sample, most: Sample, rate: PerSecond,
-    prompt_rate: PerSecond, saturation: PerSecond, output: Token, variation: Ratio, engine: Engine,
+    decode: Second, prefill: Second, prefill_pace: Second, stall: Second, running: Sample, most: Sample,
+    rate: PerSecond, prompt_rate: PerSecond, saturation: PerSecond, output: Token, variation: Ratio, engine: Engine,
 ) -> SteadyState:  # fmt: skip
     """Poisson arrivals at a rate. A newcomer waits for prompts in front of it (M/G/1), and for a slot.
 
@@ -94,7 +94,9 @@ def open_loop(
 
 def choose(condition: Array, one: SteadyState, other: SteadyState) -> SteadyState:
     """One where the condition holds, the other elsewhere."""
-    return SteadyState(*(np.where(condition, getattr(one, f), getattr(other, f)) for f in SteadyState.__dataclass_fields__))
+    return SteadyState(
+        *(np.where(condition, getattr(one, f), getattr(other, f)) for f in SteadyState.__dataclass_fields__)
+    )
 
 
 def static_batch(decode: Second, prefill: Second, running: Sample, output: Token) -> SteadyState:

@@ -19,7 +19,17 @@ from solvers.formulas.kernels import (
     prefill_attention_time,
 )
 from solvers.formulas.serving.constants import Engine
-from solvers.formulas.serving.products import Experts, Products, experts, experts_time, products, products_time
+from solvers.formulas.serving.products import (
+    Experts,
+    Products,
+    experts,
+    experts_time,
+    mixed_product,
+    own_product,
+    products,
+    products_time,
+    wide_product,
+)
 from solvers.formulas.transformer import cache_bytes_per_token, layer_params, mean_keys, windowed
 from solvers.records import Architecture, Device
 
@@ -55,7 +65,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Rates:
-    """What a pass costs by its tokens: all that the model, the layout, the device and the engine settle between them."""
+    """What a pass costs by its tokens: all that model, layout, device and engine settle between them."""
 
     projections: Products
     mlp: Products
@@ -92,31 +102,32 @@ def step_rates(model: Architecture, layout: Layout, device: Device, kernels: Ker
     dense = model.mlp_layers + sharing
     some_mixers, some_dense = np.maximum(mixers, 1.0), np.maximum(dense, 1.0)
     mixer_weights = (attending * params.attention + model.linear_layers * params.linear) / some_mixers
-    mixer_width = (attending * (model.hidden + params.attention_inner / shards) + model.linear_layers * 3.0 * model.hidden) / (
-        some_mixers
-    )
+    mixer_width = (
+        attending * (model.hidden + params.attention_inner / shards) + model.linear_layers * 3.0 * model.hidden
+    ) / (some_mixers)
     dense_weights = (model.mlp_layers * params.mlp + sharing * params.shared) / some_dense
     dense_inner = (model.mlp_layers * model.ffn_hidden + sharing * model.shared_ffn_hidden) / some_dense
     sublayers = mixers + model.mlp_layers + model.moe_layers
     stretch = engine.gemm_slowdown * engine.prefill_slowdown
-    decode_fraction = np.minimum(kernels.gemm_flops_fraction / engine.gemm_slowdown, 1.0)
+    own, wide = own_product(kernels, engine), wide_product(engine)
     bound = np.maximum(kernels.expert_flops_fraction, kernels.expert_bandwidth_fraction)
     exchanging = layout.dp_size > 1
     return Rates(
         projections=products(
             2.0, mixers, mixer_weights / shards, 2.0 * mixer_width, mixer_width / 2.0, engine.attention_weight_bytes,
-            engine.attention_peak_flops, device, kernels, engine,
+            engine.attention_peak_flops, device, mixed_product(engine.attention_wide, wide, own),
         ),
         mlp=products(
-            2.0, dense, dense_weights / shards, 2.0 * model.hidden + model.mlp_matrices * dense_inner / shards, model.hidden,
-            device.weight_bytes, device.peak_flops, device, kernels, engine,
+            2.0, dense, dense_weights / shards, 2.0 * model.hidden + model.mlp_matrices * dense_inner / shards,
+            model.hidden,
+            device.weight_bytes, device.peak_flops, device, own,
         ),
         head=products(
             1.0, 1.0 * (params.head > 0), params.head / shards, model.hidden, model.hidden, engine.head_weight_bytes,
-            engine.head_peak_flops, device, kernels, engine,
+            engine.head_peak_flops, device, wide,
         ),
         experts=experts(model, group, layout.ep_size, device, kernels, engine),
-        prompt_slowdown=decode_fraction / np.minimum(kernels.gemm_flops_fraction / stretch, 1.0),
+        prompt_slowdown=own.flops_fraction / np.minimum(kernels.gemm_flops_fraction / stretch, 1.0),
         expert_slowdown=np.maximum(engine.expert_slowdown, bound),
         expert_prompt_slowdown=np.maximum(engine.expert_slowdown * engine.expert_prompt_slowdown, bound),
         row_elementwise=sublayers * engine.elementwise_tensors * model.hidden * device.activation_bytes

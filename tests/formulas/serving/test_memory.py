@@ -27,8 +27,10 @@ def solve(*args: object, **kwargs: object) -> object:
         ("Qwen3-0.6B", "bf16", 1, 1.12, 5.56, 64.45),
     ],
 )
-def test_published_ledgers(model: str, precision: str, tp: int, weights: float, activations: float, pool: float) -> None:
-    """vLLM 0.11 on H100 80GB at 0.9 and 16,000 tokens: llm-d-planner, docs/empirical-vllm-memory-results.md, April 2026."""
+def test_published_ledgers(
+    model: str, precision: str, tp: int, weights: float, activations: float, pool: float
+) -> None:
+    """vLLM 0.11, H100 80GB at 0.9, 16,000 tokens: llm-d-planner, docs/empirical-vllm-memory-results.md, April 2026."""
     answer = solve(model, "H100-SXM", precision=precision, tp_size=tp, seq_len=16000, memory_utilization=0.9)
     assert answer.weights_per_accelerator.m_as("GiB") == pytest.approx(weights, abs=0.1)
     assert answer.activation_peak.m_as("GiB") == pytest.approx(activations, abs=0.25)
@@ -36,7 +38,8 @@ def test_published_ledgers(model: str, precision: str, tp: int, weights: float, 
 
 
 @pytest.mark.parametrize(
-    "model, precision, tokens", [("Llama-3.3-70B", "fp8", 16000), ("Qwen3-32B", "bf16", 32000), ("DeepSeek-V3", "fp8", 16000)]
+    "model, precision, tokens",
+    [("Llama-3.3-70B", "fp8", 16000), ("Qwen3-32B", "bf16", 32000), ("DeepSeek-V3", "fp8", 16000)],
 )
 def test_published_failures_are_infeasible(model: str, precision: str, tokens: int) -> None:
     """The same source: one H100 runs out of memory."""

@@ -25,7 +25,8 @@ def records(model: str, chip: str, form: str, engine: str) -> tuple[Architecture
     shape = single(Architecture, (catalog.find("model", model),))
     entries = catalog.find("hardware", chip), catalog.find("precision", form)
     return (
-        shape, single(Device, entries), single(Kernels, entries), single(Engine, (*entries, catalog.find("engine", engine))),
+        shape, single(Device, entries), single(Kernels, entries),
+        single(Engine, (*entries, catalog.find("engine", engine))),
     )  # fmt: skip
 
 
@@ -33,7 +34,9 @@ def alone(tp: float = 1.0, dp: float = 1.0, ep: float = 1.0) -> Layout:
     return Layout(tp, 1.0, dp, ep)
 
 
-def decoded(model: str, chip: str, form: str, engine: str, batch: object, context: float = 1024.0, layout: Layout | None = None):
+def decoded(
+    model: str, chip: str, form: str, engine: str, batch: object, context: float = 1024.0, layout: Layout | None = None
+):
     shape, device, kernels, software = records(model, chip, form, engine)
     return shape, device, decode_step(
         shape, layout or alone(), batch, 1.0, context, 2.0, False, device, kernels, software
@@ -43,7 +46,7 @@ def decoded(model: str, chip: str, form: str, engine: str, batch: object, contex
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("model", ("Llama-3-8B", "Llama-3-70B"))
+@pytest.mark.parametrize("model", ["Llama-3-8B", "Llama-3-70B"])
 def test_decoding_respects_physics(model: str, chip: str, form: str, engine: str) -> None:
     shape, device, step = decoded(model, chip, form, engine, np.array([1.0, 16.0, 256.0, 4096.0]))
     if np.isnan(device.peak_flops).any():
@@ -75,7 +78,10 @@ def test_weight_only_formats_read_less_and_compute_at_16_bit() -> None:
     wide = [float(decoded("Llama-2-7B", "A100-SXM-80", "fp16", "vLLM", b)[2].compute[0]) for b in (1.0, 256.0)]
     narrow = [float(decoded("Llama-2-7B", "A100-SXM-80", "w4a16", "vLLM", b)[2].compute[0]) for b in (1.0, 256.0)]
     assert narrow == pytest.approx(wide)
-    times = {f: [float(decoded("Llama-2-7B", "A100-SXM-80", f, "vLLM", b)[2].total[0]) for b in (1.0, 2048.0)] for f in ("fp16", "w4a16")}
+    times = {
+        f: [float(decoded("Llama-2-7B", "A100-SXM-80", f, "vLLM", b)[2].total[0]) for b in (1.0, 2048.0)]
+        for f in ("fp16", "w4a16")
+    }
     assert times["w4a16"][0] < 0.6 * times["fp16"][0]
     assert times["w4a16"][1] > 0.75 * times["fp16"][1]
 
@@ -103,7 +109,8 @@ def _prompt(model: str) -> tuple:
 def test_tensor_parallelism_gains_less_than_its_ranks_and_pays_the_network_beyond_a_node() -> None:
     """QwQ-32B on A100 at batch 1: 36, 50 and 63 tokens a second at TP 2, 4 and 8 scale far below linearly."""
     times = [
-        float(decoded("Qwen3-32B", "A100-SXM-80", "bf16", "vLLM", 1.0, layout=alone(tp))[2].total[0]) for tp in (1.0, 2.0, 4.0, 8.0, 16.0)
+        float(decoded("Qwen3-32B", "A100-SXM-80", "bf16", "vLLM", 1.0, layout=alone(tp))[2].total[0])
+        for tp in (1.0, 2.0, 4.0, 8.0, 16.0)
     ]
     assert times[0] > times[1] > times[2] > times[3]
     assert times[0] / times[3] < 6.0
