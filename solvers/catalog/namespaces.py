@@ -19,13 +19,12 @@ class Namespace:
     def __getattr__(self, name: str) -> Namespace | Entry:
         if name.startswith("__"):
             raise AttributeError(name)
-        path = f"{self._prefix}.{name}"
-        for entry in self:
-            if entry.path == path:
-                return entry
         children = dir(self)
         if name in children:
-            return Namespace(path, self._source)
+            path = f"{self._prefix}.{name}"
+            found = next((entry for entry in self if entry.path == path), None) or Namespace(path, self._source)
+            self.__dict__[name] = found  # asked for once, it is found at once
+            return found
         near = near_names(name, children)
         raise AttributeError(f"{self._prefix} has no {name}" + (f"; near: {near}" if near else ""))
 
