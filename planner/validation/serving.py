@@ -37,6 +37,12 @@ FAR_BATCH = 256.0
 """Images or sequences that an offline benchmark passes together where it does not say."""
 
 
+METRICS = (
+    "tpot_ms", "itl_ms", "ttft_ms", "e2e_latency_ms", "output_tok_s", "tok_s_per_gpu", "tokens_per_s_per_gpu",
+    "prefill_tok_s", "prefill_tok_s_per_gpu", "prefill_tok_s_per_node", "decode_tok_s_per_node", "images_per_s",
+    "sequences_per_s", "cost_usd_per_m_output_tokens",
+)  # fmt: skip
+"""Metrics of serving files that have an answer."""
 SQUAD_TOKENS = 178.0
 """Mean tokens of a SQuAD question with its paragraph, which MLPerf's BERT passes without padding to 384."""
 
@@ -45,6 +51,8 @@ def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
     """Predict every row; refuse, with the reason, what names no known model, chip or metric."""
     rows = frame.reset_index(drop=True)
     found = lookup(rows, catalog)
+    strange = ~rows["metric"].isin(METRICS) & found["refused"].eq("")
+    found["refused"] = found["refused"].mask(strange, "unknown metric")
     known = ~found["refused"].astype(bool).to_numpy()
     answered = pd.DataFrame({
         "id": rows["id"], "family": rows["family"], "metric": rows["metric"], "measured": rows["value"],

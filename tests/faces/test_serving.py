@@ -1,5 +1,6 @@
 """What people ask of serving: loads, limits, drafts, and agreement with the single node."""
 
+import itertools
 import warnings
 
 import pytest
@@ -45,8 +46,8 @@ def test_a_rate_below_saturation_is_met_and_waits_grow_towards_it():
     answers = [solve("Llama3_70B", "H100", tp_size=4, precision="fp8", request_rate=r) for r in rates]
     for rate, answer in zip(rates, answers, strict=True):
         assert answer.request_throughput.m_as("1/s") == pytest.approx(rate, rel=1e-6)
-    assert all(a.ttft < b.ttft for a, b in zip(answers, answers[1:], strict=False))
-    assert all(a.running_batch < b.running_batch for a, b in zip(answers, answers[1:], strict=False))
+    assert all(a.ttft < b.ttft for a, b in itertools.pairwise(answers))
+    assert all(a.running_batch < b.running_batch for a, b in itertools.pairwise(answers))
 
 
 def test_replicas_share_a_rate():

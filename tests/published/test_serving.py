@@ -24,8 +24,8 @@ def test_one_sequence_on_a_desk(hardware, precision, tokens_per_second):
 
 
 def test_tensor_parallelism_scales_far_below_linearly():
-    """QwQ-32B at batch 1 on A100s, as users report it: 36, 50 and 63 tokens a second at TP 2, 4 and 8. Later engines are
-    quicker at TP 8; the shape is Qwen3-32B's.
+    """QwQ-32B at batch 1 on A100s, as users report it: 36, 50 and 63 tokens a second at TP 2, 4 and 8. Later engines
+    are quicker at TP 8; the shape is Qwen3-32B's.
     """
     rates = [1 / solve("Qwen3-32B", "A100", tp_size=tp, seq_len=2048).itl.m_as("s") for tp in (2, 4, 8)]
     assert rates[:2] == pytest.approx([36, 50], rel=0.4)
