@@ -122,7 +122,13 @@ def reference_point(points: np.ndarray) -> list[float]:
 
 
 def knee(points: np.ndarray) -> int:
-    """The row closest to the ideal point after each objective is scaled to the front's extent: a fair compromise."""
+    """The row closest to the ideal point after each objective is scaled to the front's extent: a fair compromise.
+
+    One that spans more than a factor of three counts by its logarithm: twice as dear weighs the same everywhere.
+    """
+    least, most = np.abs(points).min(axis=0), np.abs(points).max(axis=0)
+    wide = ((points > 0).all(axis=0) | (points < 0).all(axis=0)) & (most > 3 * least)
+    points = np.where(wide, np.sign(points) * np.log(np.abs(np.where(wide, points, 1.0))), points)
     low, high = points.min(axis=0), points.max(axis=0)
     scaled = (points - low) / np.where(high > low, high - low, 1.0)
     return int(np.argmin((scaled**2).sum(axis=1)))

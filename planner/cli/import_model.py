@@ -22,7 +22,7 @@ from planner.cli.output import echo_json
 def command(path: Path, name: str | None, out: Path | None, as_json: bool) -> None:
     """Read the shape of a model from PATH, a config.json or the folder that holds one.
 
-    Prints the `catalog:` part of a study; paste it into one, or name the written file as the study's `catalog:`.
+    Prints the `catalog:` part of a study, to be pasted into one.
     Nothing is fetched, and no code of the model is run.
     """
     from solvers.catalog.huggingface import read_config
@@ -42,7 +42,7 @@ def command(path: Path, name: str | None, out: Path | None, as_json: bool) -> No
         click.echo(text, nl=False)
         return
     out.write_text(text, encoding="utf-8")
-    click.echo(f"{entry.name} written to {out}; in a study: `catalog: {out}` and `model: {entry.name}`")
+    click.echo(f"{entry.name} written to {out}: paste it into a study, and name `model: {entry.name}`")
 
 
 def snippet(name: str, figures: dict[str, float | str]) -> str:

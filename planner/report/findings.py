@@ -125,21 +125,11 @@ def _plans(record: Record, goals: tuple[Goal, ...]) -> Iterator[Plan]:
     points = np.stack([less(o, front) for o in record.study.objectives], axis=1)
     roles: dict[int, list[str]] = {}
     if len(goals) > 1 and len(front) > 2:
-        roles.setdefault(knee(_scaled(points)), []).append("balanced")
+        roles.setdefault(knee(points), []).append("balanced")
     for column, goal in enumerate(goals):
         roles.setdefault(int(np.argmin(points[:, column])), []).append(goal.best)
     for row, names in roles.items():
         yield _plan(record, goals, points, row, words.headline(" and ".join(names)))
-
-
-def _scaled(points: np.ndarray) -> np.ndarray:
-    """Objectives that span more than a factor of three, as logarithms: twice as dear weighs the same everywhere."""
-    low, high = np.abs(points).min(axis=0), np.abs(points).max(axis=0)
-    same_sign = (points > 0).all(axis=0) | (points < 0).all(axis=0)
-    wide = same_sign & (high > 3 * low)
-    made = points.copy()
-    made[:, wide] = np.sign(points[:, wide]) * np.log(np.abs(points[:, wide]))
-    return made
 
 
 def _plan(record: Record, goals: tuple[Goal, ...], points: np.ndarray, row: int, role: str) -> Plan:

@@ -110,3 +110,10 @@ def test_another_front_from_a_table() -> None:
 def test_a_front_of_nothing_is_refused(objectives: list[str], said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         pareto(FRAME, objectives)
+
+
+def test_twice_as_dear_weighs_the_same_everywhere() -> None:
+    cost = np.array([1.0, 2.0, 4.0, 100.0])
+    rate = -np.array([10.0, 30.0, 50.0, 60.0])
+    assert knee(np.column_stack([cost, rate])) == knee(np.column_stack([cost * 7.0, rate * 3.0]))
+    assert knee(np.column_stack([cost, rate])) in (1, 2)
