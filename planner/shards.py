@@ -118,15 +118,8 @@ def _here(session: Session, shards: Iterable[Shard], wanted: int) -> None:
             writer.wait()
     finally:
         writer.close()
-        _settle(session, writer)
-
-
-def _settle(session: Session, writer: Writer) -> None:
-    """Count what reached the disk, also where the run ends early."""
-    if writer.pending is not None and writer.pending.done() and writer.pending.exception() is None:
-        writer.wait()
-    for part in writer.parts:
-        session.keep(part)
+        for part in writer.parts:
+            session.keep(part)
 
 
 _worker: Worker | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from planner.study import Study, answers_as_well
 from planner.tally import Tally
 
 KEY = b"part"
+AT_ONCE = 2
+"""Parts that are written at a time: an evaluation keeps less than one processor busy writing."""
 
 
 @dataclass(frozen=True)
@@ -164,31 +167,40 @@ def add_feasible(front: Front, rows: Rows) -> None:
 
 
 class Writer:
-    """Writes drafts in a thread of its own, one at a time, so that evaluation and writing overlap."""
+    """Writes drafts in threads of its own, two at a time, so that evaluation and writing overlap."""
 
     def __init__(self) -> None:
-        self.pool = ThreadPoolExecutor(1, "trials")
-        self.pending: Future[Part] | None = None
+        self.pool = ThreadPoolExecutor(AT_ONCE, "trials")
+        self.pending: deque[Future[Part]] = deque()
         self.parts: list[Part] = []
 
     def submit(self, draft: Draft) -> None:
-        """Queue a draft, once the one before it is on disk.
+        """Queue a draft, once there is room for it.
 
         Raises:
-            OSError: the draft before it could not be written.
+            OSError: an earlier draft could not be written.
         """
-        self.wait()
-        self.pending = self.pool.submit(draft.write)
+        while len(self.pending) >= AT_ONCE:
+            self._settle()
+        self.pending.append(self.pool.submit(draft.write))
 
     def wait(self) -> None:
-        """Wait until nothing is pending."""
-        pending, self.pending = self.pending, None
-        if pending is not None:
-            self.parts.append(pending.result())
+        """Wait until nothing is pending.
+
+        Raises:
+            OSError: a draft could not be written.
+        """
+        while self.pending:
+            self._settle()
+
+    def _settle(self) -> None:
+        self.parts.append(self.pending.popleft().result())
 
     def close(self) -> None:
-        """Stop the thread; what is pending is finished, its failure forgotten."""
+        """Stop the threads; what is pending is finished and counted, failures are forgotten."""
         self.pool.shutdown(wait=True)
+        self.parts += [f.result() for f in self.pending if f.exception() is None]
+        self.pending.clear()
 
 
 def parts_in(folder: Path, study: Study | None = None) -> tuple[list[Part], dict[Path, str]]:
