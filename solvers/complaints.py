@@ -43,6 +43,12 @@ def near(name: str, known: Iterable[str]) -> str:
     folded: dict[str, str] = {}
     for n in names:
         folded.setdefault(n.lower(), n)
-    close = [folded[c] for c in difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)]
-    close += [n for n in names if name.lower() in n.lower().split("_") and n not in close][: 3 - len(close)]
+    given = name.lower()
+    begun = [
+        n for n in names if len(part := n.lower().split("_")[0]) > 1 and given != n.lower() and given.startswith(part)
+    ]
+    alike = [folded[c] for c in difflib.get_close_matches(given, list(folded), n=3, cutoff=0.6)]
+    within = [n for n in names if given in n.lower().split("_")]
+    ordered = [*alike, *begun] if len(given) > 4 else [*begun, *alike]  # of a short name, the beginning says most
+    close = list(dict.fromkeys([*ordered, *within]))[:3]
     return f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
