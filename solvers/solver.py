@@ -7,8 +7,8 @@
         def columns(plan: ServingPlan) -> ServingAnswer: ...
 
 `solve` reads its parameters from the plan, so there is no second list of names. It takes quantities, plain numbers in
-the documented unit, or text such as `"500 KB"`; runs the very function that a grid of ten million runs, on arrays of
-length one; and returns the answer's dataclass with quantities in its fields, plus `feasible`, `reasons` and `why`.
+the documented unit, or text such as `"500 KB"`; runs the very function that a grid of ten million runs, on NumPy
+scalars; and returns the answer's dataclass with quantities in its fields, plus `feasible`, `reasons` and `why`.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def answer(cls: SolverClass, given: Mapping[str, Any], *, strict: bool = False) 
 
 
 def read_given(cls: SolverClass, given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """A person's arguments as columns of length one and catalogue entries, all complaints together."""
+    """A person's arguments as NumPy scalars and catalogue entries, all complaints together."""
     asks, names = _wiring(cls).asks, selectors(cls)
     complaints: list[Complaint] = []
     values: dict[str, np.ndarray] = {}
@@ -203,7 +203,7 @@ def read_given(cls: SolverClass, given: Mapping[str, Any]) -> tuple[dict[str, np
                 complaints.append(Complaint(name, f"None is no value; give {column.allowed()}"))
         else:
             try:
-                values[name] = np.array([encode(column, value)])
+                values[name] = np.array(encode(column, value))[()]
             except InvalidInput as problem:
                 complaints += problem.complaints
     if "fleet" in entries and "hardware" not in entries:
@@ -286,7 +286,7 @@ def _known(column: Column, chosen: tuple[Any, ...], given: tuple[str, ...] = ())
 
 @functools.cache
 def _default(column: Column) -> Any:
-    return default_value(column)
+    return default_value(column)[0]
 
 
 def dress(cls: SolverClass, bare: Any, plan: Any, entries: Mapping[str, Any]) -> Any:
@@ -408,7 +408,7 @@ def _chain_given(chain: Chain, given: Mapping[str, Any]) -> tuple[dict[str, np.n
             complaints.append(Complaint(name, f"no solver of {', '.join(chain.names)} has such an argument{hint}"))
         else:
             try:
-                values[name] = np.array([encode(column, value)])
+                values[name] = np.array(encode(column, value))[()]
             except InvalidInput as problem:
                 complaints += problem.complaints
     for name, column in chain.inputs.items():

@@ -66,15 +66,15 @@ def _table(record: type, entries: tuple[tuple[Any, ...], ...]) -> dict[str, np.n
 
 @functools.lru_cache(maxsize=512)
 def single(record: type, entries: tuple[Any, ...]) -> Any:
-    """The record of one combination, every field an array of length one."""
+    """The record of one combination, every field a NumPy scalar."""
     table = _table(record, tuple((e,) for e in entries))
-    return record(**{name: values.reshape(1) for name, values in table.items()})
+    return record(**{name: values.reshape(())[()] for name, values in table.items()})
 
 
 @functools.cache
 def absent(record: type) -> Any:
     """The record that nobody selected: every field NaN."""
-    return record(**dict.fromkeys(known_fields(record), np.array([math.nan])))
+    return record(**dict.fromkeys(known_fields(record), np.float64(math.nan)))
 
 
 def lower(column: Column, menus: Menus, codes: Mapping[str, Array]) -> Any:
