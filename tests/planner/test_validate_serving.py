@@ -59,7 +59,8 @@ def test_batches_and_rows_agree() -> None:
 
 def test_ledgers() -> None:
     row = {
-        "id": "m", "engine": "vLLM v0.11.0", "model": "Llama-3.1-8B", "gpu": "H100 80GB", "gpu_total_gib": 79.18, "tp": 1,
+        "id": "m", "engine": "vLLM v0.11.0", "model": "Llama-3.1-8B", "gpu": "H100 80GB", "gpu_total_gib": 79.18,
+        "tp": 1,
         "gpu_mem_util": 0.9, "max_model_len": 16000, "weights_gib_per_gpu": 14.99, "kv_cache_gib_per_gpu": 51.38,
         "outcome": "ok",
     }  # fmt: skip
