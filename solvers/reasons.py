@@ -50,7 +50,7 @@ def all_reasons() -> tuple[Reason, ...]:
 
 def flag(condition: Array, why: Reason) -> Array:
     """The reason's bit where the condition holds, 0 elsewhere (int64, broadcast like the condition)."""
-    return np.where(condition, np.int64(why.bit), np.int64(0))
+    return np.multiply(condition, np.int64(why.bit))
 
 
 def codes(bits: int) -> list[str]:

@@ -24,7 +24,7 @@ def counted(model: Architecture) -> float:
         + params.head
         + params.embedding
     )
-    return float(whole[0])
+    return float(np.squeeze(whole))
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ def counted(model: Architecture) -> float:
 )  # fmt: skip
 def test_parts_add_up_to_the_published_total(name: str, within: float) -> None:
     model = shape(name)
-    assert counted(model) == pytest.approx(float(model.params_total[0]), rel=within)
+    assert counted(model) == pytest.approx(float(model.params_total), rel=within)
 
 
 def test_grouped_caches_divide_down_to_one_head_a_rank() -> None:
     llama = shape("Llama-3-70B")
-    each = [float(llama.attention_layers[0] * cache_bytes_per_token(llama, tp, 2.0)[0]) for tp in (1.0, 8.0, 16.0)]
+    each = [float(llama.attention_layers * cache_bytes_per_token(llama, tp, 2.0)) for tp in (1.0, 8.0, 16.0)]
     assert each[0] == 327680.0  # 2 x 80 x 8 x 128 x 2 bytes
     assert each[1] == each[0] / 8
     assert each[2] == each[1], "heads are copied where ranks exceed them"
@@ -51,27 +51,27 @@ def test_a_latent_cache_is_whole_on_every_rank() -> None:
     """DeepSeek-V3: 61 layers x (512 + 64) values, arXiv:2412.19437."""
     deepseek = shape("DeepSeek-V3")
     for tp in (1.0, 8.0):
-        assert float(deepseek.attention_layers[0] * cache_bytes_per_token(deepseek, tp, 2.0)[0]) == 61 * 576 * 2
+        assert float(deepseek.attention_layers * cache_bytes_per_token(deepseek, tp, 2.0)) == 61 * 576 * 2
 
 
 def test_two_cards_hold_half_of_each_token() -> None:
     """Qwen-14B at TP 2: 48 layers x 4 of 8 heads x 128 x 2 x 2 bytes = 96 KiB a token on each card."""
     qwen = shape("DeepSeek-R1-Distill-Qwen-14B")
-    assert float(qwen.attention_layers[0] * cache_bytes_per_token(qwen, 2.0, 2.0)[0]) == 96 * 1024
+    assert float(qwen.attention_layers * cache_bytes_per_token(qwen, 2.0, 2.0)) == 96 * 1024
 
 
 def test_windows_stop_growing() -> None:
     gemma = shape("Gemma-3-12B")
-    at = [float(sequence_cache_bytes(gemma, 1.0, 2.0, tokens)[0]) for tokens in (1024.0, 8192.0, 16384.0)]
-    full = gemma.attention_layers[0] * cache_bytes_per_token(gemma, 1.0, 2.0)[0]
+    at = [float(sequence_cache_bytes(gemma, 1.0, 2.0, tokens)) for tokens in (1024.0, 8192.0, 16384.0)]
+    full = gemma.attention_layers * cache_bytes_per_token(gemma, 1.0, 2.0)
     assert at[2] - at[1] == pytest.approx(8192 * full)
     assert at[1] < 8 * at[0]
 
 
 def test_states_do_not_grow_with_the_context() -> None:
     hybrid = shape("NVIDIA-Nemotron-Nano-9B-v2")
-    short, long = (float(sequence_cache_bytes(hybrid, 1.0, 2.0, n)[0]) for n in (1.0, 1001.0))
-    per_token = float(hybrid.attention_layers[0] * cache_bytes_per_token(hybrid, 1.0, 2.0)[0])
+    short, long = (float(sequence_cache_bytes(hybrid, 1.0, 2.0, n)) for n in (1.0, 1001.0))
+    per_token = float(hybrid.attention_layers * cache_bytes_per_token(hybrid, 1.0, 2.0))
     assert long - short == pytest.approx(1000 * per_token)
     assert short > 100 * per_token
 

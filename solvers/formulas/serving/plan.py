@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from solvers.columns import Array, Byte, Flag, Sample, Token, given, otherwise
-from solvers.formulas.kernels import Kernels, point_to_point_time
+from solvers.formulas.kernels import Kernels
 from solvers.formulas.serving.constants import Engine
+from solvers.formulas.serving.exchange import collective_time
 from solvers.formulas.serving.step import (
     Layout,
     Rates,
@@ -86,15 +87,10 @@ def decode_step(
     on_rank = np.maximum(running / (layout.pp_size * layout.dp_size), 1.0)
     tokens = on_rank * (layout.dp_size * queries)
     attention = decode_attention(model, layout, on_rank, queries, context, kv_bytes, device, kernels, engine)
-    step = forward_step(
-        model, layout, rates, tokens, tokens, attention, engine.kernel_time, 1.0, rates.expert_slowdown, kernels
-    )
+    step = forward_step(layout, rates, tokens, tokens, attention, engine.kernel_time, 1.0, rates.expert_slowdown)
     host = engine.step_time + (engine.sequence_time + sorts * (model.vocab * engine.sort_time)) * on_rank
-    size = on_rank * (queries * rates.row_bytes)
-    hop = point_to_point_time(size, kernels, otherwise(device.link_bandwidth, device.memory_bandwidth))
-    return dataclasses.replace(
-        step, total=step.total + (layout.pp_size - 1.0) * hop + host, overhead=step.overhead + host, host_time=host
-    )
+    passing = collective_time(rates.stages, on_rank * (queries * rates.row_bytes))
+    return dataclasses.replace(step, total=step.total + passing + host, overhead=step.overhead + host, host_time=host)
 
 
 def prompt_step(
@@ -106,6 +102,6 @@ def prompt_step(
     attention = prompt_attention(model, layout, prompts, passed, prompt, device, kernels, engine)
     everywhere = prompts * layout.dp_size
     return forward_step(
-        model, layout, rates, everywhere * passed, everywhere, attention,
-        engine.prefill_kernel_time, rates.prompt_slowdown, rates.expert_prompt_slowdown, kernels,
+        layout, rates, everywhere * passed, everywhere, attention,
+        engine.prefill_kernel_time, rates.prompt_slowdown, rates.expert_prompt_slowdown,
     )  # fmt: skip

@@ -101,9 +101,9 @@ def sequence_pass(
     reading = prompt_attention(model, ALONE, batch, tokens, tokens, device, kernels, engine)
     rated = step_rates(model, ALONE, device, kernels, engine)
     step = forward_step(
-        model, ALONE, rated, batch * tokens, batch, np.where(single, decoding, reading),
+        ALONE, rated, batch * tokens, batch, np.where(single, decoding, reading),
         np.where(single, engine.kernel_time, engine.prefill_kernel_time), np.where(single, 1.0, rated.prompt_slowdown),
-        np.where(single, rated.expert_slowdown, rated.expert_prompt_slowdown), kernels,
+        np.where(single, rated.expert_slowdown, rated.expert_prompt_slowdown),
     )  # fmt: skip
     host = single * (engine.step_time + engine.sequence_time * batch)
     work = forward_work(model, batch, tokens)

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, BytePerSecond, Count, Ratio, Second, Token
+from solvers.columns import Byte, Count, Ratio, Second, Token, otherwise
 from solvers.formulas.kernels import (
     Kernels,
-    all_reduce_time,
-    all_to_all_time,
     decode_attention_time,
     prefill_attention_time,
 )
 from solvers.formulas.serving.constants import Engine
+from solvers.formulas.serving.exchange import Collective, all_reduces, all_to_alls, collective_time, hops
 from solvers.formulas.serving.products import (
     Experts,
     Products,
@@ -76,12 +75,11 @@ class Rates:
     expert_prompt_slowdown: Ratio
     row_elementwise: Second
     row_bytes: Byte
-    reduces: Count
-    wire: BytePerSecond
+    own_reduces: Collective
+    library_reduces: Collective
+    exchanges: Collective
+    stages: Collective
     crossing: Second
-    exchanges: Count
-    group: Count
-    group_wire: BytePerSecond
     launches: Count
 
 
@@ -111,7 +109,13 @@ def step_rates(model: Architecture, layout: Layout, device: Device, kernels: Ker
     stretch = engine.gemm_slowdown * engine.prefill_slowdown
     own, wide = own_product(kernels, engine), wide_product(engine)
     bound = np.maximum(kernels.expert_flops_fraction, kernels.expert_bandwidth_fraction)
-    exchanging = layout.dp_size > 1
+    exchanging = model.moe_layers * (layout.dp_size > 1)
+    reduces = sublayers - exchanging
+    link = otherwise(device.link_bandwidth, device.memory_bandwidth)
+    own_reduces, library_reduces = all_reduces(
+        engine.reduce_slowdown * reduces, shards, kernels,
+        np.where(shards > device.link_domain, engine.network_bandwidth, link),
+    )  # fmt: skip
     return Rates(
         projections=products(
             2.0, mixers, mixer_weights / shards, 2.0 * mixer_width, mixer_width / 2.0, engine.attention_weight_bytes,
@@ -133,15 +137,16 @@ def step_rates(model: Architecture, layout: Layout, device: Device, kernels: Ker
         row_elementwise=sublayers * engine.elementwise_tensors * model.hidden * device.activation_bytes
         / (kernels.elementwise_fraction * device.memory_bandwidth),
         row_bytes=model.hidden * device.activation_bytes,
-        reduces=engine.reduce_slowdown * (sublayers - model.moe_layers * exchanging),
-        wire=np.where(layout.tp_size > device.link_domain, engine.network_bandwidth, device.link_bandwidth),
-        exchanges=engine.reduce_slowdown * 2.0 * model.moe_layers * exchanging,
-        crossing=engine.network_latency * (
-            (sublayers - model.moe_layers * exchanging) * (layout.tp_size > device.link_domain)
-            + 2.0 * model.moe_layers * exchanging * (group > device.link_domain)
+        own_reduces=own_reduces,
+        library_reduces=library_reduces,
+        exchanges=all_to_alls(
+            engine.reduce_slowdown * 2.0 * exchanging, group, np.minimum(model.top_k, layout.ep_size) / shards, kernels,
+            np.where(group > device.link_domain, engine.network_bandwidth, link),
         ),
-        group=group,
-        group_wire=np.where(group > device.link_domain, engine.network_bandwidth, device.link_bandwidth),
+        stages=hops(layout.pp_size - 1.0, kernels, link),
+        crossing=engine.network_latency * (
+            reduces * (shards > device.link_domain) + 2.0 * exchanging * (group > device.link_domain)
+        ),
         launches=engine.block_kernels * (attending + model.mlp_layers + model.moe_layers)
         + engine.linear_kernels * model.linear_layers
         + engine.expert_kernels * model.moe_layers
@@ -150,8 +155,8 @@ def step_rates(model: Architecture, layout: Layout, device: Device, kernels: Ker
 
 
 def forward_step(
-    model: Architecture, layout: Layout, rates: Rates, tokens: Token, logits: Count, attention: Second,
-    kernel_time: Second, product_slowdown: Ratio, expert_slowdown: Ratio, kernels: Kernels,
+    layout: Layout, rates: Rates, tokens: Token, logits: Count, attention: Second,
+    kernel_time: Second, product_slowdown: Ratio, expert_slowdown: Ratio,
 ) -> Step:  # fmt: skip
     """One pass of `tokens` new tokens over a whole replica, of which `logits` reach the vocabulary head.
 
@@ -164,10 +169,8 @@ def forward_step(
     routed, _, _ = experts_time(rates.experts, tokens, expert_slowdown)
     elementwise = rows * rates.row_elementwise
     size = rows * rates.row_bytes
-    copies = np.minimum(model.top_k, layout.ep_size) / layout.tp_size
-    communication = rates.reduces * all_reduce_time(size, layout.tp_size, kernels, rates.wire) + (
-        rates.exchanges * all_to_all_time(size * copies, rates.group, kernels, rates.group_wire) + rates.crossing
-    )
+    reduced = np.minimum(collective_time(rates.own_reduces, size), collective_time(rates.library_reduces, size))
+    communication = reduced + collective_time(rates.exchanges, size) + rates.crossing
     overhead = rates.launches * kernel_time
     shared = mixing + dense + routed + overhead
     return Step(
