@@ -20,7 +20,7 @@ from planner.search import DEFAULT_TRIALS, SEARCHES, Batch
 from planner.watched import Watched
 from solvers.columns import Column
 from solvers.complaints import Complaint, InfeasiblePlan, InvalidInput
-from solvers.solver import InfeasibleWarning
+from solvers.telling import InfeasibleWarning
 
 if TYPE_CHECKING:
     from planner.dse import DSE, Evaluate

@@ -47,7 +47,7 @@ class Pipeline:
         notebook = recording.get()
         if notebook is not None:
             return notebook.answer(self, given | ({"strict": True} if strict else {}))
-        return answers(self.chain, self.solvers, given, strict=strict)
+        return answers(self.chain, given, strict=strict)
 
 
 @functools.lru_cache(maxsize=64)

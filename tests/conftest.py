@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from solvers import solver
+from solvers import telling
 
 
 @pytest.fixture(autouse=True)
 def _nothing_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "_warned", set())
+    monkeypatch.setattr(telling, "_warned", set())

@@ -66,7 +66,7 @@ def _answers(classes: tuple[Any, ...], given: dict[str, str]) -> dict[str, Any]:
     read = {name: truth(text) if name in flags else number(text) for name, text in given.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the reason is printed, and is the exit code
-        return answers(chain, classes, read)
+        return answers(chain, read)
 
 
 def _columns(cls: Any) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from planner.study import Study
-from solvers.menu import SOLVERS
-from solvers.solver import dress, figures
+from solvers.telling import dress, figures
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +43,11 @@ def account(study: Study, labels: Mapping[str, Any]) -> Account:
     for key, menu in study.problem.menus.items():
         code = given.get(key, given.get("fleet", np.array([0])) if key == "hardware" else np.array([0]))
         entries[key] = menu[int(np.asarray(code).flat[0])]
-    dressed = {
-        name: dress(SOLVERS[name], answers[name], plans[name], entries) for name in study.solvers if name in SOLVERS
-    }
+    wirings = {wiring.name: wiring for wiring in study.chain.wirings}
+    dressed = {name: dress(wirings[name], answers[name], plans[name], entries) for name in study.solvers}
     said: dict[str, Any] = {}
     for name, answer in dressed.items():
-        found = figures(SOLVERS[name], plans[name], answer.__dict__, entries)
+        found = figures(wirings[name], plans[name], answer.__dict__, entries)
         said = _joined(found, said)
     return Account(dressed, outputs, entries, said, dict(_fields(study, plans)), given)
 

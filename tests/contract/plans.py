@@ -41,7 +41,8 @@ TYPICAL: Mapping[str, tuple[float, float]] = {
 
 def menus(solver: type[Solver]) -> dict[str, tuple[Any, ...]]:
     """Catalogue entries for each selecting name that the solver asks for."""
-    from solvers.solver import SELECTORS, selectors
+    from solvers.lowering import SELECTORS
+    from solvers.solver import selectors
 
     found = {}
     for name in selectors(solver):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from solvers import SOLVERS
-from solvers.solver import _wiring
 from tests.contract.plans import rows
 
 GENEROUS = {
@@ -40,7 +39,7 @@ CASES = [(name, record, field) for name in SOLVERS for field, record in GENEROUS
 def test_more_is_never_worse(name: str, record: str, field: str) -> None:
     solver = SOLVERS[name]
     owner = next(
-        (n for n, c in _wiring(solver).asks.items() if c.record and c.record.__name__ == record and not c.optional),
+        (n for n, c in solver.wiring().asks.items() if c.record and c.record.__name__ == record and not c.optional),
         None,
     )
     if owner is None:

@@ -11,7 +11,6 @@ from solvers import SOLVERS, InvalidInput
 from solvers.chain import Chain
 from solvers.columns import declared
 from solvers.lowering import LOWERINGS
-from solvers.solver import _wiring
 from solvers.units import factor
 from tests.contract.plans import problem, rows
 
@@ -27,7 +26,7 @@ def same(one: np.ndarray, other: np.ndarray) -> bool:
 def every_column() -> list:
     found = []
     for name in ALL:
-        wiring = _wiring(SOLVERS[name])
+        wiring = SOLVERS[name].wiring()
         found += [*wiring.asks.values(), *wiring.says.values()]
         for column in wiring.asks.values():
             if column.record is not None:
@@ -51,7 +50,7 @@ def test_every_unit_is_one_and_every_column_is_described() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_records_are_lowered(name: str) -> None:
-    for column in _wiring(SOLVERS[name]).asks.values():
+    for column in SOLVERS[name].wiring().asks.values():
         if column.record is not None:
             assert column.record.__name__ in LOWERINGS
 
@@ -96,7 +95,7 @@ def test_faces_agree_with_rows_to_the_last_bit(name: str) -> None:
     solver = SOLVERS[name]
     bound, columns = rows(solver, 6, seed=4)
     together = bound.run(columns)
-    asks = {**bound.chain.overridable, **_wiring(solver).asks}
+    asks = {**bound.chain.overridable, **solver.wiring().asks}
     for i in range(6):
         given = {}
         for key, value in columns.items():
@@ -107,7 +106,7 @@ def test_faces_agree_with_rows_to_the_last_bit(name: str) -> None:
             elif not np.isnan(value[i]):
                 given[key] = bool(value[i]) if asks[key].unit == "bool" else float(value[i])
         answer = solver().solve(**given)
-        for key, column in _wiring(solver).says.items():
+        for key, column in solver.wiring().says.items():
             if key == "reasons":
                 continue
             face = getattr(answer, key)
@@ -133,7 +132,7 @@ def test_inputs_are_left_alone(name: str) -> None:
 def test_answers_are_finite_and_times_are_positive(name: str) -> None:
     bound, columns = rows(SOLVERS[name], 200, seed=6, given=1.0)
     outputs = bound.run(columns)
-    for key, column in _wiring(SOLVERS[name]).says.items():
+    for key, column in SOLVERS[name].wiring().says.items():
         values = np.asarray(outputs[key], float)
         assert not np.isnan(values).any(), key
         if column.unit == "s":

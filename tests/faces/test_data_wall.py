@@ -82,7 +82,7 @@ def test_the_chain_wires_itself() -> None:
 
     solvers = tuple(SOLVERS[n] for n in ("SingleNodeModel", "DataModel", "TransformationModel"))
     made = answers(
-        Chain(solvers), solvers,
+        Chain(solvers),
         {"model": "ResNet50", "hardware": "A100", "batch_size": 256, "precision": "fp16", "phase": "training",
          "sample_size_bytes": "115 KB", "n_workers": 64, "n_loaders": 16},
     )  # fmt: skip

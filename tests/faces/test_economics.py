@@ -62,7 +62,7 @@ def test_cost_follows_the_plan_in_a_chain() -> None:
     given = {"model": "Llama3_8B", "fleet": "H100_64", "precision": "bf16", "batch_size": 256, "zero_stage": 3}
     costs = {}
     for dp in (8, 64):
-        made = answers(Chain(solvers), solvers, {**given, "dp_size": dp, "duration_days": 30})
+        made = answers(Chain(solvers), {**given, "dp_size": dp, "duration_days": 30})
         assert made["EconomicsModel"].cost_per_hour.m_as("USD/hour") == pytest.approx(
             made["DistributedModel"].accelerators_used * 2.95, rel=0.5
         )
