@@ -29,16 +29,17 @@ class Random:
         for number in range(self.known // self.batch, math.ceil(self.trials / self.batch)):
             first = number * self.batch
             generator = np.random.default_rng([self.seed, number])
-            drawn = {p.name: _draw(p, generator, self.batch) for p in self.space.parameters}
+            made = {p.name: drawn(p, generator, self.batch) for p in self.space.parameters}
             start, stop = max(first, self.known), min(first + self.batch, self.trials)
             rows = slice(start - first, stop - first)
-            yield Batch(start, {name: values[rows] for name, values in drawn.items()}, (stop - start,))
+            yield Batch(start, {name: values[rows] for name, values in made.items()}, (stop - start,))
 
     def tell(self, batch: Batch, objectives: np.ndarray, violations: np.ndarray, failed: np.ndarray) -> None:
         """Nothing that is told changes what is drawn."""
 
 
-def _draw(parameter: Parameter, generator: np.random.Generator, rows: int) -> np.ndarray:
+def drawn(parameter: Parameter, generator: np.random.Generator, rows: int) -> np.ndarray:
+    """Coordinates of a parameter, drawn evenly."""
     if parameter.size is not None:
         return generator.integers(0, parameter.size, rows)
     if parameter.integer and not parameter.log:
@@ -46,9 +47,9 @@ def _draw(parameter: Parameter, generator: np.random.Generator, rows: int) -> np
     if not parameter.log:
         return generator.uniform(parameter.low, parameter.high, rows)
     low, high = (parameter.low - 0.5, parameter.high + 0.5) if parameter.integer else (parameter.low, parameter.high)
-    drawn = np.exp(generator.uniform(math.log(low), math.log(high), rows))
-    drawn = np.rint(drawn) if parameter.integer else drawn
-    return np.clip(drawn, parameter.low, parameter.high)
+    made = np.exp(generator.uniform(math.log(low), math.log(high), rows))
+    made = np.rint(made) if parameter.integer else made
+    return np.clip(made, parameter.low, parameter.high)
 
 
 def make(space: Space, method: str, **options: Any) -> Random:

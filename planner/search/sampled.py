@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.samplers import BaseSampler, NSGAIISampler, TPESampler
+from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from planner.search import Batch
+from planner.search.fresh import FreshNSGAII, FreshTPE, Memory
 from planner.space import Coordinates, Parameter, Space
 from solvers.complaints import Complaint, InvalidInput
 
-BATCHES = {"tpe": 16, "nsga2": 50, "gp": 4}
+BATCHES = {"tpe": 16, "nsga2": 32, "gp": 4}
 GP_TRIALS = 60
 LARGEST = 1e30
 """Stands for an infinite violation: Optuna sums violations, and infinities do not subtract."""
@@ -72,6 +73,7 @@ class Sampled:
         self.study = optuna.create_study(directions=["minimize"] * objectives)
         self.asked: list[Trial] = []
         self.generation, self.completed = 0, 0
+        self.memory = Memory(space)
 
     def batches(self) -> Iterator[Batch]:
         """Batches until the number of trials is reached; those on record are not given again."""
@@ -80,7 +82,7 @@ class Sampled:
             first = number * self.batch
             size = min(self.batch, self.trials - first)
             self._seed(number)
-            self.asked = [self.study.ask(self.distributions) for _ in range(size)]
+            self.asked = [self._ask() for _ in range(size)]
             self._repeat(first)
             if self.asked:
                 coordinates = {
@@ -97,6 +99,11 @@ class Sampled:
         for i, trial in enumerate(self.asked):
             self._tell(trial, objectives[i], violations[i], bool(failed[i]))
         self.asked = []
+
+    def _ask(self) -> Trial:
+        trial = self.study.ask(self.distributions)
+        self.memory.add(trial.params)
+        return trial
 
     def _tell(self, trial: Trial, objectives: np.ndarray, violations: np.ndarray, failed: bool) -> None:
         """Every trial gets every constraint, failed ones too: Optuna takes one that has none for feasible."""
@@ -115,10 +122,14 @@ class Sampled:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             if self.method == "nsga2":
-                return NSGAIISampler(population_size=self.batch, seed=seed)
-            if self.method == "gp":
+                sampler: Any = FreshNSGAII(population_size=self.batch, seed=seed)
+            elif self.method == "tpe":
+                sampler = FreshTPE(seed=seed, multivariate=True, n_startup_trials=max(10, self.batch))
+            else:
                 return optuna.samplers.GPSampler(seed=seed, deterministic_objective=True)
-            return TPESampler(seed=seed, multivariate=True, n_startup_trials=max(10, self.batch))
+        sampler.memory = self.memory
+        self.memory.generator = np.random.default_rng(seed)
+        return sampler
 
     def _recall(self) -> int:
         """Give Optuna the whole batches on record; how many trials these are."""
@@ -128,7 +139,7 @@ class Sampled:
         for start in range(0, whole, self.batch):
             self._add(range(start, start + self.batch))
         if self.method == "nsga2" and whole:
-            sampler = NSGAIISampler(population_size=self.batch)
+            sampler = FreshNSGAII(population_size=self.batch)
             for generation in range(1, self.generation + 1):
                 sampler.get_parent_population(self.study, generation)
         return whole
@@ -140,8 +151,11 @@ class Sampled:
             self.generation, self.completed = self.generation + 1, 0
         attributes = {}
         if self.method == "nsga2":
-            attributes = {NSGAIISampler._get_generation_key(): self.generation}
-        self.study.add_trials([self._frozen(row, attributes) for row in rows])
+            attributes = {FreshNSGAII._get_generation_key(): self.generation}
+        frozen = [self._frozen(row, attributes) for row in rows]
+        for trial in frozen:
+            self.memory.add(trial.params)
+        self.study.add_trials(frozen)
         self.completed += int(np.count_nonzero(~self.known.failed[list(rows)]))
 
     def _frozen(self, row: int, attributes: dict[str, Any]) -> FrozenTrial:

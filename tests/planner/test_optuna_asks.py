@@ -18,6 +18,7 @@ import planner
 from planner.evaluate import Evaluator
 from planner.fronts import hypervolume
 from planner.search import Batch
+from planner.search.fresh import FreshNSGAII
 from planner.search.sampled import Sampled
 from planner.study import Study, load_study
 from tests.planner.test_runs import TRAINING
@@ -197,7 +198,7 @@ def test_generations_on_record_are_those_that_optuna_would_give() -> None:
     search = Sampled(SPACE, "nsga2", seed=0, trials=100, objectives=2, constraints=["chain", "c"], batch=10)
     for batch in search.batches():
         search.tell(batch, *bowl(batch))
-    key = optuna.samplers.NSGAIISampler._get_generation_key()
+    key = FreshNSGAII._get_generation_key()
     asked = [t.system_attrs[key] for t in search.study.get_trials()]
     generation, completed, expected = 0, 0, []
     for start in range(0, 100, 10):
