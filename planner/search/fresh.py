@@ -1,7 +1,7 @@
 """Samplers that would rather try a neighbour than what was tried before.
 
 In a space of levels a third to a half of a sampler's suggestions repeat earlier ones, and teach nothing. A suggestion
-that is known has one parameter after another drawn anew, until it is not; in a space that is nearly exhausted it stands.
+that is known has one parameter after another drawn anew, until it is not; in a space nearly exhausted it stands.
 """
 
 from __future__ import annotations
