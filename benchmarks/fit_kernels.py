@@ -252,9 +252,7 @@ def numbers(shapes: pd.DataFrame, **names: str) -> dict[str, np.ndarray]:
 
 def gemm(rows: Rows, k: Kernels) -> np.ndarray:
     i, p = rows.inputs, rows.peaks
-    return formulas.gemm_time(
-        i["m"], i["n"], i["k"], i["weight_bytes"], 2.0, k, p["peak_flops"], p["memory_bandwidth"]
-    )
+    return formulas.gemm_time(i["m"], i["n"], i["k"], i["weight_bytes"], 2.0, k, p["peak_flops"], p["memory_bandwidth"])
 
 
 def prefill(rows: Rows, k: Kernels) -> np.ndarray:

@@ -67,8 +67,8 @@ def all_to_all_time(message: Byte, size: Count, inside: Count, remote_copies: Co
     """
     local = message * (inside - 1.0) / size / wires.link_bandwidth
     remote = message * remote_copies / wires.network_bandwidth
-    hops = np.log2(size)
-    return wires.start + np.maximum(local, remote) + hops * np.where(size > inside, wires.network_latency, wires.link_latency)
+    hop = np.where(size > inside, wires.network_latency, wires.link_latency)
+    return wires.start + np.maximum(local, remote) + np.log2(size) * hop
 
 
 def neighbour_time(message: Byte, crosses: Count, wires: Wires) -> Second:

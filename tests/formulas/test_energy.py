@@ -7,8 +7,7 @@ from solvers.formulas.energy import accelerator_power, energy_per_unit, step_pow
 from solvers.lowering.constants import constant
 
 RESPONSE = tuple(
-    constant("energy", name)
-    for name in ("waiting_power", "resident_response", "compute_response", "memory_response")
+    constant("energy", name) for name in ("waiting_power", "resident_response", "compute_response", "memory_response")
 )
 RNG = np.random.default_rng(3)
 BUSY, COMPUTE, MEMORY = RNG.uniform(0, 1, (3, 500))
