@@ -42,6 +42,17 @@ class Scores:
 
 
 @dataclass(frozen=True)
+class Memory:
+    """What of memory is measured beside speed: how much was held, and which plans ran out of it."""
+
+    rows: int
+    median_ape: float
+    bias: float
+    oom_cases: int
+    oom_recalled: int
+
+
+@dataclass(frozen=True)
 class Validation:
     """A file's scores: overall, by cell, of the rows that carry a flag, and the rows themselves."""
 
@@ -50,6 +61,8 @@ class Validation:
     overall: Scores
     cells: dict[tuple[str, str], Scores]
     flagged: Scores
+    memory: dict[str, Memory]
+    """By family, and of all families under the empty name; empty where a file tells nothing of memory."""
     frame: pd.DataFrame
 
     def document(self) -> dict[str, Any]:
@@ -64,6 +77,8 @@ class Validation:
         }  # fmt: skip
         if np.isfinite(whole.regret):
             overall["regret"] = whole.regret
+        if "" in self.memory:
+            overall["memory"] = vars(self.memory[""])
         cells = [_cell(family, metric, scores) for (family, metric), scores in self.cells.items()]
         kept = ["id", "family", "metric", "measured", "predicted", "low", "high", "reason", "feasible", "flag"]
         rows = self.frame[kept].astype(object).where(self.frame[kept].notna(), None).to_dict("records")
@@ -72,6 +87,7 @@ class Validation:
             "overall": overall,
             "cells": cells,
             "flagged": _cell("", "", self.flagged),
+            "memory": [{"family": name, **vars(found)} for name, found in self.memory.items() if name],
             "rows": rows,
         }
 
@@ -99,7 +115,7 @@ def validate(path: str | Path, catalog: Any = None) -> Validation:
 
 def predictions(table: pd.DataFrame, task: Task, catalog: Any) -> pd.DataFrame:
     """One row for each measured figure of the file, with its prediction or the reason why there is none."""
-    found = prepare(table, task.numbers, task.words, task.measured)
+    found = prepare(table, task.numbers, task.words, task.measured, task.memory)
     made = [p for p in _predicted(found.usable, task, catalog) if len(p)]
     answered = pd.concat(made, ignore_index=True) if made else pd.DataFrame({"id": pd.Series(dtype=str)})
     answered = answered.reindex(columns=list(dict.fromkeys([*_ANSWERED, *answered.columns])))
@@ -150,12 +166,42 @@ def _predicted(rows: pd.DataFrame, task: Task, catalog: Any) -> Iterator[pd.Data
 
 
 def score(frame: pd.DataFrame, task: Task) -> Validation:
-    """Score a frame of predictions (see `predictions`), rows with a flag apart."""
-    plain, flagged = frame[frame["flag"] == ""], frame[frame["flag"] != ""]
+    """Score a frame of predictions (see `predictions`): rows with a flag, and plans that ran out of memory, apart."""
+    ended = frame["ran_out"].eq(True) if "ran_out" in frame else pd.Series(False, index=frame.index)
+    memory_only = frame["measured"].isna() & ~ended & _measured_memory(frame).gt(0)
+    speeds = frame[~ended & ~memory_only]
+    plain, flagged = speeds[speeds["flag"] == ""], speeds[speeds["flag"] != ""]
     cells = {(str(f), str(m)): _scores(rows, task) for (f, m), rows in plain.groupby(["family", "metric"], sort=True)}
     medians = [s.median_ape for s in cells.values() if s.scored]
     headline = float(np.median(medians)) if medians else float("nan")
-    return Validation(task.name, headline, _scores(plain, task), cells, _scores(flagged, task), frame)
+    memory = _memory(frame, ended)
+    return Validation(task.name, headline, _scores(plain, task), cells, _scores(flagged, task), memory, frame)
+
+
+def _measured_memory(frame: pd.DataFrame) -> pd.Series:
+    empty = pd.Series(np.nan, index=frame.index)
+    return pd.to_numeric(frame["memory_measured"], errors="coerce") if "memory_measured" in frame else empty
+
+
+def _memory(frame: pd.DataFrame, ended: pd.Series) -> dict[str, Memory]:
+    """Memory held against ours, and plans that ran out against what we call infeasible, by family and together."""
+    measured = _measured_memory(frame)
+    predicted = pd.to_numeric(frame.get("memory_predicted", measured), errors="coerce")
+    log = pd.Series(np.log((predicted / measured).where((measured > 0) & (predicted > 0))))
+    told = ended | log.notna()
+    found = {}
+    for name in ["", *sorted(frame.loc[told, "family"].unique())] if told.any() else []:
+        own = told & (frame["family"].eq(name) if name else True)
+        logs, out = log[own].dropna(), ended & own
+        error = (np.exp(logs) - 1).abs()
+        found[name] = Memory(
+            rows=len(logs),
+            median_ape=float(error.median()) if len(error) else float("nan"),
+            bias=float(logs.median()) if len(logs) else float("nan"),
+            oom_cases=int(out.sum()),
+            oom_recalled=int((out & ~frame["feasible"]).sum()),
+        )
+    return found
 
 
 def errors(frame: pd.DataFrame) -> pd.Series:

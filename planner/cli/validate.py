@@ -66,6 +66,13 @@ def _headline(found: Validation) -> None:
     if math.isfinite(whole.regret):
         extra.append(f"regret {_percent(whole.regret)}")
     click.echo(", ".join(extra))
+    if "" in found.memory:
+        whole_memory = found.memory[""]
+        click.echo(
+            f"memory: {whole_memory.rows:,} rows, median error {_percent(whole_memory.median_ape)}, bias "
+            f"{_signed(whole_memory.bias)}; ran out of memory: {whole_memory.oom_recalled:,} of "
+            f"{whole_memory.oom_cases:,} called infeasible"
+        )
 
 
 def _cells(found: Validation) -> None:

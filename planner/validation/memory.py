@@ -91,12 +91,8 @@ def _figures(rows: pd.DataFrame, entries: pd.DataFrame) -> pd.DataFrame:
     for place in range(len(rows)):
         shared = {"id": rows["id"][place], "family": rows["engine"][place]}
         if fails[place]:
-            agreed = not fits[place]
             reason = ",".join(codes(int(answer["reasons"][place])))
-            made.append(shared | {
-                "metric": "infeasible", "measured": 1.0, "predicted": 1.0 if agreed else 0.0, "low": 0.0, "high": 1.0,
-                "reason": "" if agreed else reason, "feasible": True,
-            })  # fmt: skip
+            made.append(shared | {"metric": "outcome", "reason": reason, "feasible": bool(fits[place])})
             continue
         for measured, column in MEASURED.items():
             if pd.isna(rows[measured][place]):

@@ -19,7 +19,7 @@ class Task:
 
     `tells` are the columns that a file of this kind has and no other; `measured` those that hold measured values;
     `layout` those that may differ between rows whose order we claim to predict; `cell` names the family of a row
-    where the file has no `family`.
+    where the file has no `family`; `memory` are columns of measured memory beside the measured value.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Task:
     layout: tuple[str, ...]
     measured: tuple[str, ...] = ("value",)
     cell: str = "family"
+    memory: tuple[str, ...] = ()
     sweeps: bool = False
 
     @property
@@ -60,6 +61,7 @@ TASKS = (
                "inter_node_network", "software", "metric", "tflops_kind", "quality", "flag", *_SOURCE),
         layout=("n_gpus", "micro_batch", "tp_size", "pp_size", "v_stages", "dp_size", "cp_size", "ep_size",
                 "zero_stage", "sequence_parallel", "recompute"),
+        memory=("mem_gb_measured",),
         sweeps=True,
     ),
     Task(

@@ -1,11 +1,13 @@
 """A measurement file as a frame in which every known column exists, and every number is one.
 
 A row with text where a number is due, or without a usable measured value, is set aside with its reason; the others
-are predicted.
+are predicted. A row that tells of a plan that ran out of memory needs no value: whether we call it infeasible is what
+is measured.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,8 +61,35 @@ def read_table(path: Path) -> pd.DataFrame:
     return frame.reset_index(drop=True)
 
 
+RAN_OUT = re.compile(r"\boom\b|out[ _-]*of[ _-]*memory|\boom[ _-]|does not fit|no kv room", re.IGNORECASE)
+"""How files say that a plan ran out of memory."""
+OUTCOMES = ("outcome", "fits", "oom", "out_of_memory", "infeasible")
+"""Metrics whose value tells whether a plan ran, rather than how fast."""
+
+
+def ran_out(frame: pd.DataFrame, measured: tuple[str, ...], memory: tuple[str, ...]) -> pd.Series:
+    """True for rows of plans that ran out of memory: they say so and hold no figure, or their outcome is a failure."""
+    text = {name: frame[name].fillna("").astype(str) for name in frame.columns}
+    none = pd.Series("", index=frame.index)
+    says = pd.Series(False, index=frame.index)
+    for name in {*measured, *memory, "flag", "notes", "quality", "outcome", "metric"} & set(text):
+        says |= text[name].str.contains(RAN_OUT)
+    figure = pd.Series(False, index=frame.index)
+    for name in {*measured, *memory} & set(text):
+        figure |= pd.to_numeric(frame[name], errors="coerce") > 0
+    failed = text.get("outcome", none).str.upper().isin(["FAIL", "FAILED", "OOM"])
+    metric, value = text.get("metric", none).str.lower(), text.get("value", none).str.strip().str.lower()
+    positive = value.isin(["1", "1.0", "true", "yes", "oom", "fail", "failed"])
+    outcome = metric.isin(OUTCOMES) & np.where(metric == "fits", ~positive, positive | value.str.contains(RAN_OUT))
+    return failed | outcome | (says & ~figure & ~metric.isin(OUTCOMES))
+
+
 def prepare(
-    frame: pd.DataFrame, numbers: tuple[str, ...], words: tuple[str, ...], measured: tuple[str, ...]
+    frame: pd.DataFrame,
+    numbers: tuple[str, ...],
+    words: tuple[str, ...],
+    measured: tuple[str, ...],
+    memory: tuple[str, ...] = (),
 ) -> Measurements:
     """The frame with numbers as float64, absent columns added as missing, and an `id` of its own for every row.
 
@@ -69,10 +98,14 @@ def prepare(
         numbers: columns that hold numbers.
         words: columns that hold words.
         measured: the columns that hold measured values; a row needs one of them above 0.
+        memory: columns that hold measured memory; a row that has one needs no other value.
     """
     made = frame.apply(lambda column: column.str.strip())
     refused: dict[int, str] = {}
-    for name in (*numbers, *measured):
+    out = ran_out(made, measured, memory)
+    for name in {*measured, *memory} & set(made.columns):
+        made.loc[out, name] = np.nan
+    for name in (*numbers, *measured, *memory):
         given = made[name] if name in made else pd.Series(np.nan, index=made.index, dtype=object)
         made[name] = pd.to_numeric(given.map(_worded), errors="coerce").astype(float)
         _refuse(
@@ -81,12 +114,14 @@ def prepare(
         endless = np.isposinf(made[name]) & (name == "request_rate")  # all requests are queued at once
         infinite = made[name].notna() & ~np.isfinite(made[name]) & ~endless
         _refuse(refused, infinite, lambda row, n=name: f"{n} is not finite")
-        if name not in measured:
+        if name not in (*measured, *memory):
             _refuse(refused, made[name] < 0, lambda row, n=name: f"{n} is negative")
     for name in words:
         if name not in made:
             made[name] = pd.Series(np.nan, index=made.index, dtype=object)
-    _refuse(refused, ~(made[list(measured)] > 0).any(axis=1), lambda row: "no measured value above 0")
+    made["ran_out"] = out
+    valued = (made[[*measured, *memory]] > 0).any(axis=1) | out
+    _refuse(refused, ~valued, lambda row: "no measured value above 0")
     made["id"] = _unique_ids(made.get("id"), len(made))
     return Measurements(made, refused)
 

@@ -34,8 +34,8 @@ RATE_METRICS = ("tokens_per_s_per_gpu", "tok_s_per_gpu", "tokens_per_gpu_per_s")
 def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
     """One prediction a row, in the row's metric; `reason` says why a row was refused, or is infeasible.
 
-    `memory_measured` and `memory_predicted` are in bytes; a row whose metric or value says that it ran out of memory
-    is right when `fits` is false.
+    `memory_measured` and `memory_predicted` are in bytes; a row of a plan that ran out of memory (`ran_out`) has no
+    prediction but `feasible`, and is right when that is false.
     """
     run = read_runs(frame, catalog)
     answer = DistributedModel.columns(run.plan)
@@ -45,9 +45,13 @@ def predict(frame: pd.DataFrame, catalog: Any) -> pd.DataFrame:
     feasible = bits == 0
     reason = np.array([",".join(codes(int(b))) for b in bits], dtype=object)
     unknown = np.array([f"the metric {m} is not one that training predicts" for m in run.metric], dtype=object)
-    refusal = np.where((run.refusal == "") & np.isnan(predicted), unknown, run.refusal)
-    refusal = np.where((refusal == "") & ~((predicted > 0) & np.isfinite(predicted)), NO_PLAN, refusal)
+    out = frame["ran_out"].to_numpy(bool) if "ran_out" in frame else np.zeros(len(frame), dtype=bool)
+    step = np.broadcast_to(answer.step_latency_total, predicted.shape)
+    told = np.where(out, step, predicted)
+    refusal = np.where((run.refusal == "") & np.isnan(told), unknown, run.refusal)
+    refusal = np.where((refusal == "") & ~((told > 0) & np.isfinite(told)), NO_PLAN, refusal)
     usable = refusal == ""
+    predicted = np.where(out, np.nan, predicted)
     return pd.DataFrame(
         {
             "id": frame["id"].to_numpy(object),

@@ -113,6 +113,8 @@ class _Rows:
             checkpoint_time=self._ones(30.0), checkpoint_interval=self._ones(np.nan), restart_time=self._ones(600.0),
         )  # fmt: skip
         unpublished = self.frame["recompute"].isna().to_numpy() & (model.layers >= 1)
+        if "ran_out" in self.frame:  # what ran out of memory did not choose what fits
+            unpublished &= ~self.frame["ran_out"].to_numpy(bool)
         plan = _least_recompute(plan, unpublished)
         memory = (
             pd.to_numeric(self.frame["mem_gb_measured"], errors="coerce").to_numpy(float) * 1e9
