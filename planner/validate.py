@@ -193,7 +193,7 @@ def _memory(frame: pd.DataFrame, ended: pd.Series) -> dict[str, Memory]:
     for name in ["", *sorted(frame.loc[told, "family"].unique())] if told.any() else []:
         own = told & (frame["family"].eq(name) if name else True)
         logs, out = log[own].dropna(), ended & own
-        error = (np.exp(logs) - 1).abs()
+        error = pd.Series(np.exp(logs) - 1).abs()
         found[name] = Memory(
             rows=len(logs),
             median_ape=float(error.median()) if len(error) else float("nan"),
