@@ -28,6 +28,7 @@ from solvers.formulas.speculation import (
     verification_time,
 )
 from solvers.lowering.constants import constants
+from solvers.lowering.speculation import COSTS
 
 NORMAL_80 = 1.2816
 """Standard deviations on either side of the mean that hold 80 % of a normal distribution."""
@@ -163,15 +164,7 @@ def cycles(rows: Rows, steps: Passes, tokens: Array, figures: Mapping[str, float
 
 def costs_of(figures: Mapping[str, float]) -> SpeculationCosts:
     """The constants of verification, as serving has them."""
-    return SpeculationCosts(
-        figures["miss_growth"],
-        figures["additive_share"],
-        figures["snapshot_passes"],
-        figures["recurrence_time"],
-        figures["served_draft_time"],
-        figures["served_cycle_time"],
-        figures["served_verified_token_time"],
-    )
+    return SpeculationCosts(**{field: figures[quantity] for field, quantity in COSTS.items()})
 
 
 def accepted_tokens(frame: pd.DataFrame, rows: Rows, figures: Mapping[str, float]) -> np.ndarray:

@@ -25,6 +25,7 @@ from solvers.columns import (
 from solvers.formulas.kernels import Kernels
 from solvers.formulas.serving.answer import OFFLOAD, serve
 from solvers.formulas.serving.constants import Engine
+from solvers.formulas.serving.drafting import DRAFT_METHODS, drafts_at_all
 from solvers.formulas.serving.plan import KV_FORMATS
 from solvers.formulas.speculation import SpeculationCosts
 from solvers.lowering import absent
@@ -106,8 +107,20 @@ class ServingPlan:
     efficiency: Ratio = parameter(
         "replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1
     )
+    draft_method: Choice = parameter(
+        "how tokens are drafted: by the drafting model where one is named, not at all, by one layer on the target's "
+        "features (EAGLE-3), by multi-token prediction, by Medusa's heads, or by a look-up in the text",
+        default="model",
+        choices=DRAFT_METHODS,
+    )
     draft_acceptance_rate: Ratio = parameter(
-        "chance that a drafted token is accepted", default=0.7, minimum=0, maximum=1
+        "chance that a drafted token is accepted (what is published of the method, where not given)",
+        optional=True,
+        minimum=0,
+        maximum=1,
+    )
+    draft_tree_width: Count = parameter(
+        "candidates drafted at each position: 1 is a chain, more a tree", default=1, integer=True, minimum=1, maximum=4
     )
     num_draft_tokens: Token = parameter("tokens drafted a step", default=4, integer=True, minimum=1)
     waiting_power: Ratio = _energy("waiting_power", "share of the design power drawn while kernels wait")
@@ -177,4 +190,4 @@ class ServingModel(Solver):
     @staticmethod
     def columns(plan: ServingPlan) -> ServingAnswer:
         """See `solvers.formulas.serving`."""
-        return ServingAnswer(**serve(plan, drafting=plan.draft is not absent(Architecture)))
+        return ServingAnswer(**serve(plan, drafting=drafts_at_all(plan, no_model=plan.draft is absent(Architecture))))

@@ -81,6 +81,13 @@ class SpeculationCosts:
     draft_pass_time: Second = column("host time of a drafting pass")
     cycle_overhead: Second = column("host time of a cycle: sampling, scheduling, rolling back")
     verified_token_time: Second = column("time to accept or refuse one drafted token of one sequence")
+    sibling_catch: Ratio = column("part of the misses that a further candidate at a position catches")
+    reduced_vocab: Count = column("entries that a drafting layer predicts over (EAGLE-3)")
+    model_acceptance: Ratio = column("usual acceptance of a drafting model's tokens")
+    eagle_acceptance: Ratio = column("usual acceptance of a drafting layer's tokens (EAGLE-3)")
+    mtp_acceptance: Ratio = column("usual acceptance of multi-token prediction")
+    medusa_acceptance: Ratio = column("usual acceptance of Medusa's heads")
+    ngram_acceptance: Ratio = column("usual acceptance of tokens looked up in the text")
 
 
 def verification_time(
@@ -232,14 +239,18 @@ def speculate(
     draft: Architecture,
     batch_size: Sample,
     num_draft_tokens: Token,
+    draft_passes: Count,
+    verified_tokens: Token,
     acceptance_rate: Ratio,
     tp_size: Count,
     memory_bandwidth: BytePerSecond,
     costs: SpeculationCosts,
 ) -> Speculated:
-    """Draft with a model of its own, verify with the target, at a batch and where it stops paying.
+    """Draft with a model or a head, verify with the target, at a batch and where it stops paying.
 
     Args:
+        draft_passes: passes of the drafter a cycle (0 for look-ups in the text).
+        verified_tokens: drafts of one sequence to verify: as many as drafted in a chain, all nodes of a tree.
         step: one pass of a model over a batch of sequences with so many new tokens each: an object with its `total`
             time, its `compute` (matrix products at their achieved rate) and its `host_time` (scheduling and sampling,
             contained in `total`).
@@ -250,7 +261,7 @@ def speculate(
     def at(batch: Sample) -> tuple[Second, Second, Second]:
         plain, verify, drafted = (
             step(target, batch, 1.0),
-            step(target, batch, num_draft_tokens + 1.0),
+            step(target, batch, verified_tokens + 1.0),
             step(draft, batch, 1.0),
         )
         checked = verification_time(
@@ -259,7 +270,7 @@ def speculate(
             state_bytes,
             target.linear_layers,
             batch,
-            num_draft_tokens,
+            verified_tokens,
             memory_bandwidth,
             costs,
         )
@@ -271,10 +282,10 @@ def speculate(
             plain,
             checked,
             drafted,
-            num_draft_tokens,
+            draft_passes,
             tokens,
             batch,
-            num_draft_tokens + 1.0,
+            verified_tokens + 1.0,
             costs.cycle_overhead,
             costs.verified_token_time,
         )
@@ -288,7 +299,7 @@ def speculate(
         acceptance_rate,
         costs.miss_growth,
         here[0],
-        here[2],
+        here[2] * draft_passes / num_draft_tokens,
         each,
         costs.cycle_overhead + batch_size * costs.verified_token_time,
     )

@@ -12,7 +12,8 @@ from solvers.formulas.energy import accelerator_power
 from solvers.formulas.kernels import Kernels
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.disaggregated import passed_tokens, prefill_replicas, transfer_time
-from solvers.formulas.serving.memory import Ledger, cache_on_rank, largest_batch, ledger, weights_on_rank
+from solvers.formulas.serving.drafting import drafting_of, drafting_reasons, speculated, with_draft
+from solvers.formulas.serving.memory import cache_on_rank, largest_batch, ledger
 from solvers.formulas.serving.plan import (
     KV_BYTES,
     Lengths,
@@ -34,7 +35,6 @@ from solvers.formulas.serving.steady_state import (
     with_end,
 )
 from solvers.formulas.serving.step import Layout, Rates, Step, step_rates
-from solvers.formulas.speculation import Speculated, draft_reasons, speculate
 from solvers.formulas.transformer import cache_bytes_per_token
 from solvers.records import Architecture, Device
 
@@ -48,7 +48,7 @@ TOKEN_SPREAD = 0.3
 
 
 def serve(plan: Any, drafting: bool) -> dict[str, Array]:
-    """Every column of the answer. `drafting` says that some plan names a drafting model."""
+    """Every column of the answer. `drafting` says that some plan drafts."""
     model = plan.model
     layout = Layout(plan.tp_size, plan.pp_size, plan.dp_size, plan.ep_size)
     kernels, engine = at_efficiency(plan.kernels, plan.engine, plan.efficiency)
@@ -69,8 +69,9 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     )
     held = np.where(static, request.longest, request.context)
     sequence_bytes = cache_on_rank(model, layout, 1.0, held, kv_bytes)
-    if drafting:
-        book, sequence_bytes = with_draft(book, sequence_bytes, plan, layout, held, kv_bytes, engine)
+    drafted = drafting_of(plan) if drafting else None
+    if drafted is not None:
+        book, sequence_bytes = with_draft(book, sequence_bytes, drafted, layout, held, kv_bytes, plan.device, engine)
     token_bytes = sequence_bytes / held
     most = largest_batch(book.pool, sequence_bytes, layout.dp_size, engine)
     sent = otherwise(plan.num_requests, ENDLESS) / plan.replicas
@@ -122,7 +123,13 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     spared = np.minimum(engine.mixed_share * decode.shared / (together * side_by_side), 0.8 * pace)
     stall = np.where(split, 0.0, (pace - spared) * (1.0 + (layout.dp_size - 1.0) * engine.uneven_ranks))
     saturation = capacity(full, stall, slots, request.output, engine)
-    guess = speculated(plan, running, step, layout, request, kv_bytes, device, kernels, engine) if drafting else None
+
+    def passing(drawn: Architecture, batch: Sample, queries: Token) -> Step:
+        return decode_step(
+            drawn, layout, batch, queries, request.context, kv_bytes, plan.sampling == 1, device, kernels, engine
+        )
+
+    guess = None if drafted is None else speculated(plan, drafted, running, decode, passing, layout.tp_size, device)
     itl = decode.total if guess is None else guess.itl
     spread = plan.length_variation
     loop = closed_loop(
@@ -149,8 +156,8 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     in_time = share_within(otherwise(plan.ttft_slo, 1e9), ttft, np.maximum(wait_spread, 0.1))
     in_pace = share_within(otherwise(plan.tpot_slo, 1e9), state.tpot, token_spread)
     reasons = serving_reasons(plan, layout, request, book, needed, most, load, streams, split)
-    if drafting:
-        reasons = reasons | draft_reasons(model, plan.draft, request.context)
+    if drafted is not None:
+        reasons = reasons | drafting_reasons(plan, drafted, request.context)
     return {
         "itl": itl,
         "tpot": state.tpot,
@@ -225,39 +232,6 @@ def with_prefix(plan: Any, request: Lengths, rates: Rates, token_bytes: Byte) ->
         otherwise(wire, 1.0),
     )
     return dataclasses.replace(request, passed=passed), fetching
-
-
-def with_draft(
-    book: Ledger, sequence_bytes: Byte, plan: Any, layout: Layout, held: Token, kv_bytes: Byte, engine: Engine
-) -> tuple[Ledger, Byte]:
-    """The ledger with a drafting model's weights and cache, where a plan names one."""
-    drafts = given(plan.draft.hidden)
-    weights = np.where(drafts, weights_on_rank(plan.draft, layout, plan.device, engine), 0.0)
-    cache = np.where(drafts, cache_on_rank(plan.draft, layout, 1.0, held, kv_bytes), 0.0)
-    pool = book.pool - engine.pool_share * weights
-    return dataclasses.replace(book, weights=book.weights + weights, pool=pool), sequence_bytes + cache
-
-
-def speculated(
-    plan: Any, running: Sample, step: Any, layout: Layout, request: Lengths, kv_bytes: Byte,
-    device: Device, kernels: Kernels, engine: Engine,
-) -> Speculated:  # fmt: skip
-    """What drafting makes of a decode step; plain decoding where a plan names no drafting model."""
-
-    def passing(model: Architecture, batch: Sample, queries: Token) -> Step:
-        return decode_step(
-            model, layout, batch, queries, request.context, kv_bytes, plan.sampling == 1, device, kernels, engine
-        )
-
-    made = speculate(
-        passing, plan.model, plan.draft, running, plan.num_draft_tokens, plan.draft_acceptance_rate, layout.tp_size,
-        device.memory_bandwidth, plan.speculation,
-    )  # fmt: skip
-    drafts = given(plan.draft.hidden)
-    plain = Speculated(1.0, step(running).total, 1.0, 0.0, 0.0)
-    return Speculated(
-        *(np.where(drafts, getattr(made, f.name), getattr(plain, f.name)) for f in dataclasses.fields(Speculated))
-    )
 
 
 def mean_power(
