@@ -26,7 +26,10 @@ def page() -> str:
         "\n## What the solvers make\n",
         _table(("name", "unit", "what", "made by"), _outputs(chains)),
         "\n## Reasons why a plan is infeasible\n",
-        _table(("code", "sentence", "remedy"), [(r.code, r.sentence, r.remedy) for r in all_reasons()]),
+        _table(
+            ("code", "sentence", "remedy"),
+            [(r.code, r.sentence, r.remedy) for r in sorted(all_reasons(), key=lambda r: r.code)],
+        ),
     ]
     return "\n".join(parts) + "\n"
 
