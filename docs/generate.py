@@ -26,7 +26,7 @@ def page() -> str:
         "\n## What the solvers make\n",
         _table(("name", "unit", "what", "made by"), _outputs(chains)),
         "\n## Reasons why a plan is infeasible\n",
-        _table(
+        _table(("code", "sentence", "remedy"), _reasons()),
             ("code", "sentence", "remedy"),
             [(r.code, r.sentence, r.remedy) for r in sorted(all_reasons(), key=lambda r: r.code)],
         ),
@@ -58,6 +58,10 @@ def _outputs(chains: dict[str, Chain]) -> list[tuple[str, ...]]:
         makers = ", ".join(n for n, c in chains.items() if name in c.outputs)
         rows[name] = (f"`{name}`", _unit(column), column.description, makers)
     return [rows[name] for name in sorted(rows)]
+
+
+def _reasons() -> list[tuple[str, ...]]:
+    return [(r.code, r.sentence, r.remedy) for r in sorted(all_reasons(), key=lambda r: r.code)]
 
 
 def _gathered(chains: dict[str, Chain], which: str) -> dict[str, Column]:
