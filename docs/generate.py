@@ -27,9 +27,6 @@ def page() -> str:
         _table(("name", "unit", "what", "made by"), _outputs(chains)),
         "\n## Reasons why a plan is infeasible\n",
         _table(("code", "sentence", "remedy"), _reasons()),
-            ("code", "sentence", "remedy"),
-            [(r.code, r.sentence, r.remedy) for r in sorted(all_reasons(), key=lambda r: r.code)],
-        ),
     ]
     return "\n".join(parts) + "\n"
 
