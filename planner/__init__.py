@@ -13,7 +13,7 @@ import importlib
 from typing import Any
 
 _PLACES = {
-    "explore": "planner.explorer",
+    "explore": "planner.run.explorer",
     "load_study": "planner.study",
     "load_run": "planner.run",
     "pareto": "planner.fronts",

@@ -155,8 +155,8 @@ def pareto(frame: pd.DataFrame, objectives: Iterable[str | Mapping[str, str]]) -
 
 def table_goals(frame: pd.DataFrame, objectives: Iterable[Any]) -> list[Any]:
     """Objectives over the numeric columns of a table."""
-    from planner.expressions import ExpressionError, Names
-    from planner.goals import objective, split_objective
+    from planner.study.expressions import ExpressionError, Names
+    from planner.study.goals import objective, split_objective
     from solvers.columns import Column
     from solvers.complaints import Complaint, InvalidInput
 

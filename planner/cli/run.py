@@ -56,10 +56,10 @@ def command(
     Leaves in the run's folder every trial as Parquet, the front, the study as resolved, and report.html, a page that
     opens offline. Exit code 2 when no plan is feasible; the reasons are printed.
     """
-    from planner.explorer import explore
     from planner.report import write_report
-    from planner.settings import read_settings
+    from planner.run.explorer import explore
     from planner.study import load_study
+    from planner.study.settings import read_settings
 
     given: dict[str, Any] = read_settings(settings)
     given |= {f"search.{k}": v for k, v in {"method": method, "trials": trials, "seed": seed}.items() if v is not None}

@@ -14,6 +14,6 @@ def command() -> None:
     In an editor with a YAML language server, put `# yaml-language-server: $schema=study.schema.json` on top of a
     study.
     """
-    from planner.schema import study_schema
+    from planner.study.schema import study_schema
 
     echo_json(study_schema())

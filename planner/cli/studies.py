@@ -12,7 +12,7 @@ from planner.cli.output import echo_json, echo_table
 def command(as_json: bool) -> None:
     """List the shipped studies; run one by its name with `planner run NAME`."""
     from planner.study import shipped_studies
-    from planner.yamltext import read
+    from planner.study.yamltext import read
 
     titles = {name: str(read(path.read_bytes(), path.name).data["title"]) for name, path in shipped_studies().items()}
     if as_json:

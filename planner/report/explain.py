@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from planner.figures import say
-from planner.folder import TRIALS
 from planner.report import words
 from planner.report.account import Account, account
 from planner.report.findings import breakdowns, coded
@@ -22,9 +21,10 @@ from planner.report.record import value
 from planner.report.table import Table
 from planner.report.variations import Lever, Variation, levers, variations
 from planner.run import load_run
+from planner.run.folder import TRIALS
+from planner.run.trials import parts_in
 from planner.show import format_table, width
 from planner.study import Study
-from planner.trials import parts_in
 from solvers.complaints import Complaint, InvalidInput
 from solvers.menu import SOLVERS
 

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from planner.folder import FRONT, TRIALS
 from planner.report.table import Table, indices
 from planner.run import load_run
+from planner.run.folder import FRONT, TRIALS
+from planner.run.tally import Tally
+from planner.run.trials import parts_in
 from planner.study import Study
-from planner.tally import Tally
-from planner.trials import parts_in
 from solvers.columns import Column
 from solvers.complaints import Complaint, InvalidInput
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from planner.evaluate import Evaluator, Rows
 from planner.report import words
 from planner.report.account import Account
+from planner.run.evaluate import Evaluator, Rows
 from planner.search import Batch
-from planner.space import Parameter
 from planner.study import Study
+from planner.study.space import Parameter
 from solvers.columns import Column
 
 MOST_LEVELS = 64

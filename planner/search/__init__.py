@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from planner.space import Coordinates, Space
+from planner.study.space import Coordinates, Space
 
 LARGEST_AUTOMATIC_GRID = 2_000_000
 DEFAULT_TRIALS = 1_000

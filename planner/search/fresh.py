@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from optuna.samplers import NSGAIISampler, TPESampler
 
-from planner.space import Parameter, Space
+from planner.study.space import Parameter, Space
 
 TRIES = 24
 

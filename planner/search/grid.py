@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.search import Batch
-from planner.space import Space
+from planner.study.space import Space
 
 SLAB_ROWS = 49_152
 """Rows evaluated at once: few enough to stay in the second-level cache, many enough to hide what a call costs."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from planner.search import Batch
-from planner.space import Parameter, Space
+from planner.study.space import Parameter, Space
 
 BATCH = 16_384
 

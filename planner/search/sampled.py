@@ -21,7 +21,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from planner.search import Batch
 from planner.search.fresh import FreshNSGAII, FreshTPE, Memory
-from planner.space import Coordinates, Parameter, Space
+from planner.study.space import Coordinates, Parameter, Space
 from solvers.complaints import Complaint, InvalidInput
 
 BATCHES = {"tpe": 16, "nsga2": 32, "gp": 4}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from planner.explorer import explore
 from planner.report import write_report
 from planner.run import load_run
+from planner.run.explorer import explore
 from tests.browser.chromium import Browser
 from tests.report.conftest import SERVE
 

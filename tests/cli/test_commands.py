@@ -247,7 +247,7 @@ def test_an_imported_model_can_be_studied(here: Path, capsys: pytest.CaptureFixt
 
 def test_the_schema_takes_the_shipped_studies(capsys: pytest.CaptureFixture[str]) -> None:
     from planner.study import shipped_studies
-    from planner.yamltext import read
+    from planner.study.yamltext import read
 
     assert planner("schema") == 0
     schema = json.loads(capsys.readouterr().out)
@@ -314,7 +314,7 @@ def test_an_interrupted_run_ends_with_130_and_says_how_to_go_on(
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("planner.explorer.explore_grid", interrupted)
+    monkeypatch.setattr("planner.run.explorer.explore_grid", interrupted)
     assert planner("run", "small.yaml", "--out", "r") == 130
     shown = capsys.readouterr().err
     assert "--resume" in shown
@@ -327,7 +327,7 @@ def test_a_full_disk_ends_with_3_and_says_what_is_safe(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("planner.explorer.explore_grid", full)
+    monkeypatch.setattr("planner.run.explorer.explore_grid", full)
     assert planner("run", "small.yaml", "--out", "r") == 3
     shown = capsys.readouterr().err
     assert "No space left on device" in shown

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from planner.dse import DSE
+from planner.dse.tracing import trace
 from planner.pipeline import Pipeline
-from planner.tracing import trace
 from solvers import DistributedModel, EconomicsModel
 from solvers.catalog import catalog
 from solvers.complaints import InfeasiblePlan, InvalidInput

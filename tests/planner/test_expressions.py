@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.expressions import ExpressionError, Names, parse
-from planner.goals import constraint, objective
+from planner.study.expressions import ExpressionError, Names, parse
+from planner.study.goals import constraint, objective
 from solvers.columns import Column
 
 COLUMNS = {

@@ -15,8 +15,8 @@ import optuna
 import pytest
 
 import planner
-from planner.evaluate import Evaluator
 from planner.fronts import hypervolume
+from planner.run.evaluate import Evaluator
 from planner.search import Batch
 from planner.search.fresh import FreshNSGAII
 from planner.search.sampled import Sampled
@@ -127,7 +127,7 @@ def test_a_grid_is_an_optuna_study_too(toy: Make) -> None:
 
 def test_a_catalogue_that_changed_starts_a_new_study() -> None:
     """optuna#2564: under another name, so that figures of two catalogues never mix."""
-    from planner.mirror import study_name
+    from planner.run.mirror import study_name
 
     one = load_study(TRAINING)
     other = load_study(TRAINING | {"catalog": {"hardware": {"H100": {"memory_capacity": "96 GB"}}}})
@@ -218,7 +218,7 @@ def test_importing_the_planner_is_light() -> None:
 
 def test_public_names_are_functions_whatever_was_imported_first() -> None:
     code = (
-        "import planner.fronts, planner.explorer, planner, json;"
+        "import planner.fronts, planner.run.explorer, planner, json;"
         "print(json.dumps([type(getattr(planner, n)).__name__ for n in planner.__all__]))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

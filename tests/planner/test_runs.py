@@ -21,7 +21,7 @@ import pytest
 import planner
 from planner.errors import RunFault, RunInterrupted, RunRefused
 from planner.fronts import nondominated
-from planner.progress import Progress
+from planner.run.progress import Progress
 from planner.study import Study
 from solvers.complaints import InvalidInput
 
@@ -271,7 +271,7 @@ def test_a_lock_refuses_others_and_dies_with_its_process(toy: Make, tmp_path: Pa
     script = f"""
 import sys, time
 from pathlib import Path
-from planner.lock import Lock
+from planner.run.lock import Lock
 Path({str(tmp_path / "r")!r}).mkdir()
 held = Lock(Path({str(tmp_path / "r")!r}))
 print("held", flush=True)
@@ -321,7 +321,7 @@ def test_ctrl_c_keeps_what_is_finished(toy: Make, tmp_path: Path, method: str) -
         if progress.done >= 120:
             raise KeyboardInterrupt
 
-    import planner.progress as module
+    import planner.run.progress as module
 
     pause, module.PAUSE = module.PAUSE, 0.0
     try:
@@ -444,7 +444,7 @@ def test_a_run_that_was_refused_leaves_no_folder(toy: Make, tmp_path: Path) -> N
 
 
 def test_a_worker_that_dies_is_a_fault_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.shards._do", _die)
+    monkeypatch.setattr("planner.run.shards._do", _die)
     with pytest.raises(RunFault, match="A worker process died"):
         planner.explore(TRAINING | {"search": {"batch": 7}}, tmp_path / "r", workers=2)
 

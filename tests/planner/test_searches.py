@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.evaluate import Evaluator
+from planner.run.evaluate import Evaluator
 from planner.search import Batch
 from planner.search.grid import Grid, cut
 from planner.search.random import Random
 from planner.search.sampled import Known, Sampled
-from planner.space import Parameter, Space
 from planner.study import Study
+from planner.study.space import Parameter, Space
 
 Make = Callable[..., Study]
 SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=5)

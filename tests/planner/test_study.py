@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planner.study import Study, load_study, shipped_studies
-from planner.yamlwriter import to_yaml
+from planner.study.yamlwriter import to_yaml
 from solvers.complaints import InvalidInput
 from tests.planner.toy import study_data
 
@@ -122,7 +122,7 @@ def test_what_makes_no_sense_is_refused_before_the_first_trial(toy: Make, change
 
 @pytest.mark.parametrize("data", [None, [], "text", 3, {}])
 def test_what_is_no_study_is_refused(data: Any) -> None:
-    from planner.reading import read_study
+    from planner.study.reading import read_study
 
     with pytest.raises(InvalidInput, match="is not a study"):
         read_study(data, "x", lambda path: "")
@@ -234,7 +234,7 @@ def test_a_study_may_name_a_catalogue_figure_in_a_constraint() -> None:
             "constraints": ["memory_per_accelerator <= 0.9 * memory_capacity"],
         }
     )
-    from planner.evaluate import Evaluator
+    from planner.run.evaluate import Evaluator
     from planner.search.grid import Grid
 
     rows = Evaluator(study)(next(Grid(study.space).batches()))

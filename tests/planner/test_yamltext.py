@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.study import load_study
-from planner.yamltext import MOST_BYTES, read
-from planner.yamlwriter import to_yaml
+from planner.study.yamltext import MOST_BYTES, read
+from planner.study.yamlwriter import to_yaml
 from solvers.complaints import InvalidInput
 
 

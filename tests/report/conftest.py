@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.explorer import explore
+from planner.run.explorer import explore
 
 SERVE: dict[str, Any] = {
     "title": "What serves Llama-3-8B <best> & cheapest?",

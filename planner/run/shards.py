@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from planner.columns import TrialColumns
-from planner.evaluate import Evaluator, Rows
 from planner.fronts import Front
-from planner.progress import Session
+from planner.run.columns import TrialColumns
+from planner.run.evaluate import Evaluator, Rows
+from planner.run.progress import Session
+from planner.run.trials import Draft, Keeper, Part, Writer, missing_ranges
 from planner.search import Batch
 from planner.search.grid import Grid, cut
 from planner.study import Study, load_study
-from planner.trials import Draft, Keeper, Part, Writer, missing_ranges
 
 PART_ROWS = 131_072
 LARGEST_PART_ROWS = 524_288

@@ -24,13 +24,13 @@ from optuna.distributions import (
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
-from planner.evaluate import Evaluator
-from planner.folder import FRONT
-from planner.progress import Session
+from planner.run.evaluate import Evaluator
+from planner.run.folder import FRONT
+from planner.run.progress import Session
+from planner.run.trials import parts_in
 from planner.search import Batch
-from planner.space import Parameter
 from planner.study import Study
-from planner.trials import parts_in
+from planner.study.space import Parameter
 
 if TYPE_CHECKING:
     from planner.run import Run

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.evaluate import Rows
-from planner.folder import FRONT
 from planner.fronts import EXACT_HYPERVOLUME_OBJECTIVES, hypervolume, knee, reference_point
-from planner.progress import Session
+from planner.run.evaluate import Rows
+from planner.run.folder import FRONT
+from planner.run.progress import Session
+from planner.run.shards import evaluate_cells
+from planner.run.trials import parts_in, write_whole
 from planner.search import DEFAULT_TRIALS, SEARCHES
-from planner.shards import evaluate_cells
 from planner.study import Study
-from planner.trials import parts_in, write_whole
 from planner.versions import versions
 
 
@@ -69,11 +69,11 @@ def finish(session: Session, storage: str | None = None) -> None:
         write_whole(table, session.folder.path / FRONT)
         made = ended(session, "done") | _outcome(session, table, points)
         if SEARCHES[session.study.search.method].adaptive:
-            from planner.mirror import write_journal
+            from planner.run.mirror import write_journal
 
             write_journal(session, table)
         if storage is not None:
-            from planner.mirror import write_storage
+            from planner.run.mirror import write_storage
 
             write_storage(session, table, storage)
     made["timings"]["report"] = round(session.timings["report"], 4)

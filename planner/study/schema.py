@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from planner.parameters import RANGE_KEYS
 from planner.search import SEARCHES
-from planner.wanted import KEEP
+from planner.study.parameters import RANGE_KEYS
+from planner.study.wanted import KEEP
 from solvers.chain import Chain
 from solvers.columns import Column
 from solvers.lowering import SELECTORS

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from planner.errors import RunRefused
-from planner.evaluate import Rows
-from planner.progress import Session
+from planner.run.evaluate import Rows
+from planner.run.progress import Session
+from planner.run.trials import Keeper, Part, Writer, add_feasible, set_aside
 from planner.search import DEFAULT_TRIALS, SEARCHES, Batch
-from planner.trials import Keeper, Part, Writer, add_feasible, set_aside
 
 FLUSH_SECONDS = 0.5
 """How much work may be lost when the process is killed; it would be repeated, and come out the same."""

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from planner import yamltext
+import planner.study.yamltext as yamltext
 from solvers.complaints import Complaint, InvalidInput
 
 Path = tuple[Any, ...]

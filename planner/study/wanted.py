@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from planner.expressions import ExpressionError, Names
-from planner.given import Given
-from planner.goals import Constraint, Objective, constraint, objective, split_objective
-from planner.impossible import never_holds
-from planner.notes import Notes
 from planner.search import SEARCHES, chosen_method
-from planner.space import Space
 from planner.study import SearchOptions
+from planner.study.expressions import ExpressionError, Names
+from planner.study.given import Given
+from planner.study.goals import Constraint, Objective, constraint, objective, split_objective
+from planner.study.impossible import never_holds
+from planner.study.notes import Notes
+from planner.study.space import Space
 from solvers.complaints import near
 
 SEARCH_KEYS = ("method", "trials", "seed", "batch", "keep")

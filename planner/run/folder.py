@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from planner import yamltext
 from planner.errors import RunRefused
-from planner.lock import Lock
-from planner.study import Study, answers_as_well, deciding, load_study
-from planner.yamlwriter import to_yaml
+from planner.run.lock import Lock
+from planner.study import Study, answers_as_well, deciding, load_study, yamltext
+from planner.study.yamlwriter import to_yaml
 from solvers.complaints import InvalidInput
 
 STUDY, INFO, FRONT, TRIALS = "study.yaml", "run.json", "front.parquet", "trials"

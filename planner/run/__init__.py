@@ -8,9 +8,9 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planner.folder import FRONT, INFO, STUDY, TRIALS
+from planner.run.folder import FRONT, INFO, STUDY, TRIALS
+from planner.run.trials import parts_in
 from planner.study import Study, load_study
-from planner.trials import parts_in
 from solvers.complaints import Complaint, InvalidInput
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Run:
 
     def optuna_study(self) -> optuna.Study:
         """An Optuna study of the front and up to 5,000 trials, for Optuna's own tools."""
-        from planner.mirror import journal_study, memory_study
+        from planner.run.mirror import journal_study, memory_study
 
         return journal_study(self.path) or memory_study(self)
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner import versions
-from planner.expressions import Names
-from planner.given import Given
-from planner.notes import Notes, Place
-from planner.settings import SECTIONS
 from planner.study import SearchOptions, Study
-from planner.wanted import constraints_of, objectives_of, options_of, refuse_impossible
+from planner.study.expressions import Names
+from planner.study.given import Given
+from planner.study.notes import Notes, Place
+from planner.study.settings import SECTIONS
+from planner.study.wanted import constraints_of, objectives_of, options_of, refuse_impossible
 from solvers.chain import Chain, ChainError
 from solvers.columns import Column
 from solvers.complaints import InvalidInput, near

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from planner.notes import Notes
-from planner.parameters import ParameterError, choices, span
-from planner.space import Parameter, Space
+from planner.study.notes import Notes
+from planner.study.parameters import ParameterError, choices, span
+from planner.study.space import Parameter, Space
 from solvers.chain import Chain, encode
 from solvers.columns import REQUIRED, Column
 from solvers.complaints import InvalidInput, near

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from planner.columns import TrialColumns
-from planner.evaluate import Evaluator
-from planner.folder import RunFolder
 from planner.fronts import Front
+from planner.run.columns import TrialColumns
+from planner.run.evaluate import Evaluator
+from planner.run.folder import RunFolder
+from planner.run.tally import Tally
+from planner.run.trials import Part, clear_unfinished, parts_in, set_aside
 from planner.study import Study
-from planner.tally import Tally
-from planner.trials import Part, clear_unfinished, parts_in, set_aside
 
 PAUSE = 0.1
 """Seconds between two calls of a progress callback."""
@@ -81,7 +81,7 @@ class Session:
 
     def end(self, state: str, error: str = "") -> None:
         """Record that the run ended early, as far as the machine lets us."""
-        from planner.summary import ended
+        from planner.run.summary import ended
 
         with contextlib.suppress(OSError):
             self.folder.write_info(ended(self, state, error))

@@ -50,7 +50,7 @@ def _flow(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    from planner.yamltext import scalar
+    from planner.study.yamltext import scalar
 
     if _BARE.fullmatch(text) and scalar(text) == text:
         return text

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from planner.dimensions import COUNTS, Dimension, base_unit, is_unit, measured
+from planner.study.dimensions import COUNTS, Dimension, base_unit, is_unit, measured
 from solvers.columns import Array, Column
 from solvers.complaints import near
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.evaluate import Rows, Signals
+from planner.run.evaluate import Rows, Signals
 
 
 @dataclass

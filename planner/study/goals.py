@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.expressions import Evaluated, Expression, ExpressionError, Names, Parser, multiplied, parse, same_dimension
+from planner.study.expressions import (
+    Evaluated,
+    Expression,
+    ExpressionError,
+    Names,
+    Parser,
+    multiplied,
+    parse,
+    same_dimension,
+)
 from solvers.columns import Array, Column
 from solvers.complaints import near
 

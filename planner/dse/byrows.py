@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.early import parameter_column
-from planner.evaluate import overall
-from planner.expressions import ExpressionError, Names
-from planner.goals import Constraint, Objective, constraint, objective, split_objective
-from planner.metrics import ALONE, Metrics, metrics_of
-from planner.ranking import ranked, spoken
+from planner.dse.early import parameter_column
+from planner.dse.metrics import ALONE, Metrics, metrics_of
+from planner.dse.ranking import ranked, spoken
+from planner.dse.watched import Watched
+from planner.run.evaluate import overall
 from planner.search import DEFAULT_TRIALS, SEARCHES, Batch
-from planner.watched import Watched
+from planner.study.expressions import ExpressionError, Names
+from planner.study.goals import Constraint, Objective, constraint, objective, split_objective
 from solvers.columns import Column
 from solvers.complaints import Complaint, InfeasiblePlan, InvalidInput
 from solvers.telling import InfeasibleWarning

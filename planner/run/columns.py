@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from planner.evaluate import Rows, Signals, signals_of
+from planner.run.evaluate import Rows, Signals, signals_of
 from planner.study import Study
 from planner.versions import versions
 

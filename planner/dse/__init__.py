@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from planner.byarrays import search_by_arrays
-from planner.byrows import RowSearch
-from planner.early import check_goals
-from planner.expressions import ExpressionError
-from planner.parameters import ParameterError, choices, span
+from planner.dse.byarrays import search_by_arrays
+from planner.dse.byrows import RowSearch
+from planner.dse.early import check_goals
 from planner.search import SEARCHES, chosen_method
-from planner.space import Parameter, Space
+from planner.study.expressions import ExpressionError
+from planner.study.parameters import ParameterError, choices, span
+from planner.study.space import Parameter, Space
 from solvers.complaints import Complaint, InvalidInput, near
 
 Evaluate = Callable[[dict[str, Any]], Any]

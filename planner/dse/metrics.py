@@ -97,7 +97,7 @@ def _measured(group: str, name: str, value: Any) -> tuple[Any, Column] | None:
         return float(value), known if known is not None and not known.choices else Column(name, "", "", group)
     if not _is_quantity(value):
         return None
-    from planner.dimensions import base_unit, measured
+    from planner.study.dimensions import base_unit, measured
     from solvers.units import Q_, bare
 
     unit = known.unit if known is not None else base_unit(measured(str(value.units))[1])

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.folder import FRONT, TRIALS
-from planner.metrics import metrics_of
-from planner.ranking import ranked, spoken
-from planner.tracing import Traced, trace
-from planner.trials import parts_in
+from planner.dse.metrics import metrics_of
+from planner.dse.ranking import ranked, spoken
+from planner.dse.tracing import Traced, trace
+from planner.run.folder import FRONT, TRIALS
+from planner.run.trials import parts_in
 from solvers.complaints import InvalidInput
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def search_by_arrays(dse: DSE, evaluate: Evaluate) -> dict[str, Any] | None:
     study = None if traced is None else _study(dse, traced)
     if study is None or traced is None:
         return None
-    from planner.explorer import explore
+    from planner.run.explorer import explore
 
     run = explore(study)
     return _found(dse, evaluate, traced, study, run)
@@ -60,7 +60,7 @@ def search_by_arrays(dse: DSE, evaluate: Evaluate) -> dict[str, Any] | None:
 
 def _study(dse: DSE, traced: Traced) -> Any:
     """The study that the function amounts to; None where single configurations cannot be read."""
-    from planner.reading import read_study
+    from planner.study.reading import read_study
 
     def argument(text: str) -> str:
         for name, renamed in traced.renamed.items():

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from planner.goals import Constraint, Objective
-from planner.settings import changed, read_settings
-from planner.space import Space
-from planner.yamltext import Text, read
+from planner.study.goals import Constraint, Objective
+from planner.study.settings import changed, read_settings
+from planner.study.space import Space
+from planner.study.yamltext import Text, read
 from solvers.chain import Chain, Problem
 from solvers.columns import Column
 from solvers.complaints import Complaint, InvalidInput, near
 
-SHIPPED = Path(__file__).parent.parent / "studies"
+SHIPPED = Path(__file__).parent.parent.parent / "studies"
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def load_study(
     Raises:
         InvalidInput: with every complaint, each with its file, line and column.
     """
-    from planner.reading import read_study
+    from planner.study.reading import read_study
 
     if isinstance(source, Study):
         source = source.data
@@ -147,7 +147,7 @@ def find_study(source: str | Path) -> Path:
 
 def _bytes(path: Path) -> bytes:
     """The first of a file's bytes: enough to refuse one that is too large without reading it."""
-    from planner.yamltext import MOST_BYTES
+    from planner.study.yamltext import MOST_BYTES
 
     try:
         size = path.stat().st_size

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.expressions import DimensionError, ExpressionError, Names
-from planner.goals import constraint, objective, split_objective
-from planner.space import Parameter, Space
+from planner.study.expressions import DimensionError, ExpressionError, Names
+from planner.study.goals import constraint, objective, split_objective
+from planner.study.space import Parameter, Space
 from solvers.columns import Column, declared
 from solvers.complaints import near
 

@@ -11,14 +11,14 @@ from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
-from planner.adaptive import explore_sampled
 from planner.errors import RunFault, RunInterrupted
-from planner.folder import RunFolder
-from planner.progress import Progress, Session
 from planner.run import Run
-from planner.shards import explore_grid
+from planner.run.adaptive import explore_sampled
+from planner.run.folder import RunFolder
+from planner.run.progress import Progress, Session
+from planner.run.shards import explore_grid
+from planner.run.summary import finish, started
 from planner.study import Study, load_study
-from planner.summary import finish, started
 from solvers.complaints import InvalidInput
 
 

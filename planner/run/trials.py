@@ -19,11 +19,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.columns import TrialColumns
-from planner.evaluate import Rows
 from planner.fronts import Front
+from planner.run.columns import TrialColumns
+from planner.run.evaluate import Rows
+from planner.run.tally import Tally
 from planner.study import Study, answers_as_well
-from planner.tally import Tally
 
 KEY = b"part"
 AT_ONCE = 2

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from planner.goals import Constraint
-from planner.space import Space
+from planner.study.goals import Constraint
+from planner.study.space import Space
 
 MOST_CELLS = 1_000_000
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.space import Parameter
+from planner.study.space import Parameter
 from solvers.complaints import near
 
 RANGE_KEYS = ("low", "high", "step", "powers_of", "log", "integer")
