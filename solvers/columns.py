@@ -101,6 +101,8 @@ class Column:
         """The permitted range, in words."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
+        if self.unit == "name":
+            return "a name in the catalogue"
         kind = "a whole number" if self.integer else "a finite number"
         if self.unit == "bool":
             return "true or false"
