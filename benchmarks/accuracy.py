@@ -19,7 +19,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from planner.validate import Scores, Validation, validate
+from planner.validate import Memory, Scores, Validation, validate
 
 DOCS = Path(__file__).parent.parent / "docs"
 FILES = {
@@ -78,6 +78,8 @@ def main() -> None:
             _plot(name, validation)
             parts.append(f"![predicted against measured: {FILES[name].lower()}](accuracy_{name}.png)\n")
         parts.append(_cells(validation))
+        if "" in validation.memory:
+            parts.append(_memory(validation.memory[""]))
     (DOCS / "accuracy.md").write_text("\n".join(parts) + "\n")
     _record(found)
 
@@ -123,6 +125,12 @@ def _cells(validation: Validation) -> str:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in validation.overall.refusals.items())
         lines.append(f"\nRefused: {reasons}.")
     return "\n".join(lines)
+
+
+def _memory(memory: Memory) -> str:
+    held = f"Memory held: {memory.rows} rows, median error {_percent(memory.median_ape)}. " if memory.rows else ""
+    ran_out = f"Plans that ran out of memory and are called infeasible: {memory.oom_recalled} of {memory.oom_cases}."
+    return f"\n{held}{ran_out if memory.oom_cases else ''}".rstrip()
 
 
 def _cell(family: str, metric: str, scores: Scores) -> str:
