@@ -19,6 +19,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from solvers.asking import plan_of, read_given
 from solvers.chain import Chain, Wiring
 from solvers.columns import REQUIRED, Column, declared
@@ -65,7 +67,8 @@ def answers(chain: Chain, given: Mapping[str, Any], *, strict: bool = False) -> 
     dressed = {}
     for wiring in chain.wirings:
         plan = plan_of(wiring, values, entries, made)
-        bare = wiring.columns(plan)
+        with np.errstate(all="ignore"):  # a plan that cannot be may divide by zero on its way to saying so
+            bare = wiring.columns(plan)
         made.update((name, getattr(bare, name)) for name in wiring.says if name != "reasons")
         dressed[wiring.name] = dress(wiring, bare, plan, entries)
     for name, answer in dressed.items():
