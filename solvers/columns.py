@@ -175,6 +175,13 @@ def declared(cls: type, made_by: str = "") -> dict[str, Column]:
     return found
 
 
+def where(condition: Array, then: Array, otherwise: Array) -> Array:
+    """`np.where`, which for a single condition is the chosen value itself: a third of a scalar formula's time."""
+    if np.ndim(condition) == 0:
+        return then if condition else otherwise
+    return np.where(condition, then, otherwise)
+
+
 def given(value: Array) -> Array:
     """True where an optional input was given."""
     return ~np.isnan(value)
@@ -182,4 +189,4 @@ def given(value: Array) -> Array:
 
 def otherwise(value: Array, fallback: Array) -> Array:
     """The optional input where it was given, the fallback elsewhere."""
-    return np.where(np.isnan(value), fallback, value)
+    return where(np.isnan(value), fallback, value)

@@ -19,6 +19,7 @@ from solvers.columns import (
     otherwise,
     parameter,
     record,
+    where,
 )
 from solvers.formulas.data_pipeline import cache_miss_fraction, supply_bandwidth
 from solvers.lowering.constants import constant
@@ -99,7 +100,7 @@ class DataModel(Solver):
         """Compare demand and supply."""
         demand = otherwise(plan.workload_data_rate, plan.throughput * plan.sample_size_bytes)
         unknown = np.isnan(demand)
-        demand = np.where(unknown, 0.0, demand)
+        demand = where(unknown, 0.0, demand)
 
         def supply(miss: Ratio) -> BytePerSecond:
             return supply_bandwidth(

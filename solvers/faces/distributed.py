@@ -27,6 +27,7 @@ from solvers.columns import (
     otherwise,
     parameter,
     record,
+    where,
 )
 from solvers.formulas.collectives import Wires
 from solvers.formulas.training.constants import TrainingConstants
@@ -198,10 +199,10 @@ class DistributedModel(Solver):
         """Lay the job out and time it."""
         device, fleet, constants = plan.device, plan.fleet, plan.constants
         model, known_by_work = transformer_only(plan.model), is_net(plan.model)
-        seq_len = np.where(known_by_work, 1.0, plan.seq_len)
+        seq_len = where(known_by_work, 1.0, plan.seq_len)
         lora = plan.trained == TRAINED.index("lora")
         gradient_bytes = np.maximum(
-            GRADIENT_BYTES[plan.gradient_precision], np.where(device.activation_bytes > 2, 4.0, 2.0)
+            GRADIENT_BYTES[plan.gradient_precision], where(device.activation_bytes > 2, 4.0, 2.0)
         )
         sequence_parallel = plan.sequence_parallel & (plan.tp_size > 1)
         domain = np.maximum(device.link_domain, 1.0)
@@ -314,6 +315,6 @@ def _largest(parts: tuple[Second, ...]) -> Choice:
     """The code of the largest of several times; the first of equals."""
     best, code = parts[0], np.asarray(0)
     for place, part in enumerate(parts[1:], start=1):
-        code = np.where(part > best, np.int64(place), code)
+        code = where(part > best, np.int64(place), code)
         best = np.maximum(best, part)
     return code

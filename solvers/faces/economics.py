@@ -28,6 +28,7 @@ from solvers.columns import (
     otherwise,
     parameter,
     record,
+    where,
 )
 from solvers.formulas.cost import HOUR, Grid, Price, buy_or_rent, footprint, run_time, server_power
 from solvers.lowering.constants import constant
@@ -132,8 +133,8 @@ class EconomicsModel(Solver):
             price, plan.purchase_price, plan.lifetime, plan.maintenance_rate, plan.residual_value, electricity_per_hour
         )
         bought = (price.is_owned > 0) & ~np.isnan(plan.purchase_price)
-        cost_per_hour = np.where(bought, ownership.owned_per_hour, price.price_per_hour) * plan.n_accelerators
-        pace = np.where(plan.effective_throughput > 0, plan.effective_throughput, np.nan) * plan.busy_fraction
+        cost_per_hour = where(bought, ownership.owned_per_hour, price.price_per_hour) * plan.n_accelerators
+        pace = where(plan.effective_throughput > 0, plan.effective_throughput, np.nan) * plan.busy_fraction
         samples = otherwise(plan.sample_throughput, plan.throughput * plan.n_accelerators)
         duration = run_time(plan.duration_days, plan.run_tokens, pace)
         used = footprint(watts, plan.n_accelerators, duration, grid)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, BytePerSecond, Count, Ratio, Second
+from solvers.columns import Byte, BytePerSecond, Count, Ratio, Second, where
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ def ring(size: Count, inside: Count, wires: Wires) -> Ring:
     """The ring of a group; inside a link domain the link bounds it, across domains the ports of its ranks in one."""
     nodes = size / inside
     network = np.minimum(wires.link_bandwidth, inside * wires.network_bandwidth)
-    bandwidth = np.where(nodes > 1.0, network, wires.link_bandwidth)
+    bandwidth = where(nodes > 1.0, network, wires.link_bandwidth)
     hops = (nodes - 1.0) * wires.network_latency + (size - nodes) * wires.link_latency
-    latency = np.where(size > 1.0, wires.start + hops, 0.0)
+    latency = where(size > 1.0, wires.start + hops, 0.0)
     return Ring((size - 1.0) / size, bandwidth, latency)
 
 
@@ -67,7 +67,7 @@ def all_to_all_time(message: Byte, size: Count, inside: Count, remote_copies: Co
     """
     local = message * (inside - 1.0) / size / wires.link_bandwidth
     remote = message * remote_copies / wires.network_bandwidth
-    hop = np.where(size > inside, wires.network_latency, wires.link_latency)
+    hop = where(size > inside, wires.network_latency, wires.link_latency)
     return wires.start + np.maximum(local, remote) + np.log2(size) * hop
 
 
@@ -75,4 +75,4 @@ def neighbour_time(message: Byte, crosses: Count, wires: Wires) -> Second:
     """One rank sends to the next: over the network where the hop `crosses` from one link domain to another."""
     over_link = message / wires.link_bandwidth + wires.start
     over_network = message / wires.network_bandwidth + wires.start + wires.network_latency
-    return np.where(crosses, np.maximum(over_link, over_network), over_link)
+    return where(crosses, np.maximum(over_link, over_network), over_link)

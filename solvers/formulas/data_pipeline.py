@@ -11,17 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import (
-    Byte,
-    BytePerSecond,
-    Choice,
-    Count,
-    Ratio,
-    Sample,
-    SamplePerSecond,
-    Second,
-    column,
-)
+from solvers.columns import Byte, BytePerSecond, Choice, Count, Ratio, Sample, SamplePerSecond, Second, column, where
 
 STAGES = ("accelerator", "storage", "transform", "copy")
 """What can bind a training step: the accelerator itself, reading, preprocessing, or the copy to the device."""
@@ -37,7 +27,7 @@ def cache_miss_fraction(cache_hit_rate: Ratio, epochs: Count) -> Ratio:
     Mohan et al. 2021, section 3: a page cache smaller than the data set thrashes, so the hit rate that counts is the
     one measured, at most cache size over data size.
     """
-    warm = np.where(np.isnan(epochs), 1.0, (epochs - 1.0) / epochs)
+    warm = where(np.isnan(epochs), 1.0, (epochs - 1.0) / epochs)
     return 1.0 - cache_hit_rate * warm
 
 
@@ -87,9 +77,9 @@ def loader_sample_rate(
     server's own constants, and 6 % with those of the other.
     """
     busy = np.fmin(np.maximum(n_workers, 1.0), cpu_threads)
-    kept = np.where(n_workers > 0.5, worker_scaling, 1.0)
+    kept = where(n_workers > 0.5, worker_scaling, 1.0)
     workers = busy * kept * one_worker
-    collecting = np.where(n_workers > 0.5, handover_bandwidth / decoded_size_bytes, np.inf)
+    collecting = where(n_workers > 0.5, handover_bandwidth / decoded_size_bytes, np.inf)
     return _soft_minimum(workers, collecting)
 
 
@@ -134,14 +124,12 @@ def overlapped_step(
     load_time = _time_or_none(stored, supply_bw)
     copy_time = _time_or_none(decoded, copy_bandwidth)
     step = np.maximum(np.maximum(accelerator_step_time, transform_time), np.maximum(load_time, copy_time))
-    binding = np.where(
-        accelerator_step_time >= step, 0, np.where(transform_time >= step, 2, np.where(load_time >= step, 1, 3))
-    )
+    binding = where(accelerator_step_time >= step, 0, where(transform_time >= step, 2, where(load_time >= step, 1, 3)))
     return Step(load_time, transform_time, copy_time, step, binding)
 
 
 def _time_or_none(volume: Byte, bandwidth: BytePerSecond) -> Second:
-    return np.where(np.isnan(bandwidth), 0.0, volume / bandwidth)
+    return where(np.isnan(bandwidth), 0.0, volume / bandwidth)
 
 
 def workers_needed(

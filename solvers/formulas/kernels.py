@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Array, Byte, BytePerSecond, Count, FlopPerSecond, Ratio, Second, Token, column
+from solvers.columns import Array, Byte, BytePerSecond, Count, FlopPerSecond, Ratio, Second, Token, column, where
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def all_reduce_time(size: Byte, ranks: Count, kernels: Kernels, link_bandwidth: 
         2 * (ranks - 1) / ranks * size, size, kernels.reduce_overhead + (ranks - 1) * kernels.reduce_hop,
         ranks, kernels.reduce_fraction, kernels.reduce_crowding, kernels.reduce_ramp, link_bandwidth,
     )  # fmt: skip
-    return np.where(ranks > 1, np.minimum(own, library), 0.0)
+    return where(ranks > 1, np.minimum(own, library), 0.0)
 
 
 def ring_time(size: Byte, ranks: Count, kernels: Kernels, link_bandwidth: BytePerSecond) -> Second:
@@ -183,7 +183,7 @@ def ring_time(size: Byte, ranks: Count, kernels: Kernels, link_bandwidth: BytePe
     took = _collective(
         moved, moved, start, ranks, kernels.link_fraction, kernels.link_crowding, kernels.link_ramp, link_bandwidth
     )
-    return np.where(ranks > 1, took, 0.0)
+    return where(ranks > 1, took, 0.0)
 
 
 def all_to_all_time(size: Byte, ranks: Count, kernels: Kernels, link_bandwidth: BytePerSecond) -> Second:
@@ -193,7 +193,7 @@ def all_to_all_time(size: Byte, ranks: Count, kernels: Kernels, link_bandwidth: 
         moved, moved, kernels.alltoall_overhead, ranks,
         kernels.link_fraction, kernels.link_crowding, kernels.link_ramp, link_bandwidth,
     )  # fmt: skip
-    return np.where(ranks > 1, took, 0.0)
+    return where(ranks > 1, took, 0.0)
 
 
 def point_to_point_time(size: Byte, kernels: Kernels, link_bandwidth: BytePerSecond) -> Second:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solvers.columns import Count, Ratio, Second, Token
+from solvers.columns import Count, Ratio, Second, Token, where
 from solvers.reasons import reason
 
 NOT_A_DECODER = reason(
@@ -83,7 +83,7 @@ def _log_gamma(x: Ratio) -> Ratio:
     half_log_two_pi = 0.9189385332046727
     large = (y - 0.5) * np.log(y) - y + half_log_two_pi + series
     # where the product would overflow, x is so large that the series needs no shift
-    return np.where(x > 1e30, (x - 0.5) * np.log(x) - x + half_log_two_pi, large - np.log(np.minimum(shifted, 1e300)))
+    return where(x > 1e30, (x - 0.5) * np.log(x) - x + half_log_two_pi, large - np.log(np.minimum(shifted, 1e300)))
 
 
 def chosen_accuracy(pass_rate: Ratio, covered: Ratio, selection_efficiency: Ratio) -> Ratio:

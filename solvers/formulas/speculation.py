@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.columns import Byte, BytePerSecond, Count, Flag, Ratio, Reasons, Sample, Second, Token, column
+from solvers.columns import Byte, BytePerSecond, Count, Flag, Ratio, Reasons, Sample, Second, Token, column, where
 from solvers.reasons import flag, reason
 from solvers.records import Architecture
 
@@ -66,7 +66,7 @@ def branched_acceptance(acceptance_rate: Ratio, tree_width: Count, sibling_catch
     """
     missed = 1.0 - acceptance_rate
     for sibling in range(2, 5):
-        missed = missed * np.where(tree_width >= sibling, 1.0 - sibling_catch, 1.0)
+        missed = missed * where(tree_width >= sibling, 1.0 - sibling_catch, 1.0)
     return 1.0 - missed
 
 
@@ -178,7 +178,7 @@ def best_draft_length(
         chance = np.maximum(1.0 - (1.0 - chance) * miss_growth, 0.0)
         rate = tokens / (plain_step + cycle_overhead + length * (draft_step + time_per_drafted_token))
         better = rate > best_rate
-        best, best_rate = np.where(better, float(length), best), np.where(better, rate, best_rate)
+        best, best_rate = where(better, float(length), best), where(better, rate, best_rate)
     return best
 
 
@@ -191,7 +191,7 @@ def break_even_batch(saved_alone: Second, batch_size: Sample, saved_together: Se
     """
     falls = np.maximum(saved_alone - saved_together, 1e-12)
     crossing = batch_size + (many - batch_size) * saved_alone / falls
-    return np.where(saved_alone <= 0.0, 0.0, np.where(saved_together > 0.0, ALWAYS, crossing))
+    return where(saved_alone <= 0.0, 0.0, where(saved_together > 0.0, ALWAYS, crossing))
 
 
 def draft_head(target: Architecture, head_vocab: Count, experts: Flag) -> Architecture:
@@ -206,7 +206,7 @@ def draft_head(target: Architecture, head_vocab: Count, experts: Flag) -> Archit
             width that one token uses.
     """
     routed = experts * (target.moe_layers > 0)
-    active = np.where(target.ffn_hidden > 0, target.ffn_hidden, target.top_k * target.moe_ffn_hidden)
+    active = where(target.ffn_hidden > 0, target.ffn_hidden, target.top_k * target.moe_ffn_hidden)
     return replace(
         target,
         layers=1.0 + 0.0 * target.layers,

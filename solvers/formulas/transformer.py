@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, Count, Token
+from solvers.columns import Byte, Count, Token, where
 from solvers.records import Architecture
 
 
@@ -40,7 +40,7 @@ def layer_params(model: Architecture) -> LayerParams:
     value_width = model.kv_heads * model.v_head_dim + model.heads * model.v_head_dim
     grouped = model.hidden * (key_width + value_width)
     latent_head = model.qk_nope_head_dim + model.qk_rope_head_dim
-    query_in = np.where(model.q_lora_rank > 0, model.q_lora_rank, model.hidden)
+    query_in = where(model.q_lora_rank > 0, model.q_lora_rank, model.hidden)
     latent = (
         model.hidden * model.q_lora_rank
         + query_in * model.heads * latent_head
@@ -51,7 +51,7 @@ def layer_params(model: Architecture) -> LayerParams:
     indexer = (
         model.indexer_heads * model.indexer_head_dim * (query_in + model.hidden / np.maximum(model.indexer_heads, 1.0))
     )
-    attention = np.where(model.mla, latent + indexer, grouped)
+    attention = where(model.mla, latent + indexer, grouped)
     mlp = model.mlp_matrices * model.hidden * model.ffn_hidden
     expert = model.mlp_matrices * model.hidden * model.moe_ffn_hidden
     shared = model.mlp_matrices * model.hidden * model.shared_ffn_hidden
@@ -85,7 +85,7 @@ def cache_bytes_per_token(model: Architecture, tp_size: Count, kv_bytes: Byte) -
     heads = np.maximum(model.kv_heads / tp_size, 1.0)
     grouped = heads * (model.head_dim + model.v_head_dim)
     latent = model.kv_lora_rank + model.qk_rope_head_dim
-    return np.where(model.mla, latent, grouped) * kv_bytes
+    return where(model.mla, latent, grouped) * kv_bytes
 
 
 def sequence_cache_bytes(model: Architecture, tp_size: Count, kv_bytes: Byte, context: Token) -> Byte:
@@ -97,7 +97,7 @@ def sequence_cache_bytes(model: Architecture, tp_size: Count, kv_bytes: Byte, co
 
 def windowed(model: Architecture) -> Token:
     """The sliding window, or a length beyond any where the model has none."""
-    return np.where(model.sliding_layers > 0, model.sliding_window, 1e12)
+    return where(model.sliding_layers > 0, model.sliding_window, 1e12)
 
 
 def mean_keys(model: Architecture, queries: Token, keys: Token) -> Token:

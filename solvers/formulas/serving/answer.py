@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.columns import Array, Byte, PerSecond, Sample, Second, Token, Watt, given, otherwise
+from solvers.columns import Array, Byte, PerSecond, Sample, Second, Token, Watt, given, otherwise, where
 from solvers.formulas.energy import accelerator_power
 from solvers.formulas.kernels import Kernels
 from solvers.formulas.serving.constants import Engine
@@ -67,7 +67,7 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     book = ledger(
         model, layout, request.longest, otherwise(plan.memory_utilization, engine.memory_share), device, engine
     )
-    held = np.where(static, request.longest, request.context)
+    held = where(static, request.longest, request.context)
     sequence_bytes = cache_on_rank(model, layout, 1.0, held, kv_bytes)
     drafted = drafting_of(plan) if drafting else None
     if drafted is not None:
@@ -85,9 +85,9 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     # prompts
     request, fetching = with_prefix(plan, request, rates, token_bytes)
     clients = otherwise(plan.concurrency, plan.batch_size)
-    closed = np.where(given(plan.concurrency), np.minimum(clients, slots), clients)
-    settled = np.where(plan.max_load, slots, np.where(streams, 1.0, closed))
-    together = np.where(static, np.maximum(settled / layout.dp_size, 1.0), newcomers(settled, request, layout, engine))
+    closed = where(given(plan.concurrency), np.minimum(clients, slots), clients)
+    settled = where(plan.max_load, slots, where(streams, 1.0, closed))
+    together = where(static, np.maximum(settled / layout.dp_size, 1.0), newcomers(settled, request, layout, engine))
     crowd = np.maximum(engine.prompt_chunk / request.passed, 2.0)
     side_by_side = layout.dp_size * layout.pp_size
     lone = prompt_step(model, layout, 1.0, request.passed, request.prompt, device, kernels, engine, rates).total
@@ -95,7 +95,7 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     chunks = np.ceil(request.passed / engine.prompt_chunk)
     overlapped = (chunks + layout.pp_size - 1.0) / (chunks * layout.pp_size)
     split = plan.disaggregated & ~static
-    moving = np.where(split, transfer_time(token_bytes * request.prompt, engine.network_bandwidth), 0.0)
+    moving = where(split, transfer_time(token_bytes * request.prompt, engine.network_bandwidth), 0.0)
     fullness = np.minimum((together - 1.0) / (crowd - 1.0), 1.0)
     between = (lone + fullness * (crowded - lone)) * np.maximum(together / crowd, 1.0)
     pass_time = np.maximum(between, SHORTEST)
@@ -106,22 +106,22 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     # steady state of a replica
     farthest = engine.max_sequences * layout.dp_size
     full, far, alone = step(slots).total, step(farthest).total, step(1.0).total
-    taking = np.where(
+    taking = where(
         split,
         prefill_replicas(
             plan.replicas, plan.prefill_replicas, 1.0 / fast_pace, capacity(full, 0.0, slots, request.output, engine)
         ),
         0.0,
     )
-    decoding = np.where(split, np.maximum(plan.replicas - taking, 1.0), plan.replicas)
+    decoding = where(split, np.maximum(plan.replicas - taking, 1.0), plan.replicas)
     rate = otherwise(plan.request_rate, SHORTEST) / decoding
-    prompt_rate = np.where(split, otherwise(plan.request_rate, SHORTEST) / np.maximum(taking, 1.0), rate)
-    opened = running_at_rate(rate, request.output, far, alone, farthest, engine, np.where(split, 0.0, pace))
-    running = np.maximum(np.where(streams, np.minimum(opened, slots), settled), 1.0)
-    clients = np.where(given(plan.concurrency) & ~plan.max_load, clients, running)
+    prompt_rate = where(split, otherwise(plan.request_rate, SHORTEST) / np.maximum(taking, 1.0), rate)
+    opened = running_at_rate(rate, request.output, far, alone, farthest, engine, where(split, 0.0, pace))
+    running = np.maximum(where(streams, np.minimum(opened, slots), settled), 1.0)
+    clients = where(given(plan.concurrency) & ~plan.max_load, clients, running)
     decode = step(running)
     spared = np.minimum(engine.mixed_share * decode.shared / (together * side_by_side), 0.8 * pace)
-    stall = np.where(split, 0.0, (pace - spared) * (1.0 + (layout.dp_size - 1.0) * engine.uneven_ranks))
+    stall = where(split, 0.0, (pace - spared) * (1.0 + (layout.dp_size - 1.0) * engine.uneven_ranks))
     saturation = capacity(full, stall, slots, request.output, engine)
 
     def passing(drawn: Architecture, batch: Sample, queries: Token) -> Step:
@@ -144,10 +144,10 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     # the whole plan
     ranks = layout.tp_size * side_by_side
     accelerators = plan.replicas * ranks
-    prompt_limit = np.where(split, np.maximum(taking, 1.0) / fast_pace, np.inf)
+    prompt_limit = where(split, np.maximum(taking, 1.0) / fast_pace, np.inf)
     requests = np.minimum(state.request_rate * decoding, prompt_limit)
     saturated_at = np.minimum(saturation * decoding, prompt_limit)
-    load = np.where(streams, plan.request_rate, requests) / np.maximum(saturated_at, SHORTEST)
+    load = where(streams, plan.request_rate, requests) / np.maximum(saturated_at, SHORTEST)
     throughput = requests * request.output
     ttft, e2e = state.ttft + moving, state.e2e_latency + moving
     wait_spread = np.sqrt(spread * spread + np.minimum(load * load, 1.0))
@@ -175,7 +175,7 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
         "transfer_time": moving + fetching,
         "effective_throughput": throughput,
         "tokens_per_accelerator": throughput / accelerators,
-        "prefill_throughput": request.prompt / fast_pace * np.where(split, taking, plan.replicas),
+        "prefill_throughput": request.prompt / fast_pace * where(split, taking, plan.replicas),
         "request_throughput": requests,
         "saturation_rate": saturated_at,
         "goodput": requests * in_time * in_pace,
@@ -222,7 +222,7 @@ def with_prefix(plan: Any, request: Lengths, rates: Rates, token_bytes: Byte) ->
     per_token = (
         rates.projections.row_arithmetic + rates.mlp.row_arithmetic + rates.experts.row_arithmetic
     ) * rates.prompt_slowdown
-    wire = np.where(plan.kv_offload == 2, device.storage_bandwidth, device.host_link_bandwidth)
+    wire = where(plan.kv_offload == 2, device.storage_bandwidth, device.host_link_bandwidth)
     passed, fetching = passed_tokens(
         request.prompt,
         request.prompt - request.passed,
@@ -256,4 +256,4 @@ def busiest_of(step: Step) -> Array:
     """Code of what most of a step goes into: 0 arithmetic, 1 memory, 2 communication, 3 overhead."""
     traffic = step.memory + step.attention
     most = np.maximum(np.maximum(step.compute, traffic), np.maximum(step.communication, step.overhead))
-    return np.where(most == traffic, 1, np.where(most == step.compute, 0, np.where(most == step.communication, 2, 3)))
+    return where(most == traffic, 1, where(most == step.compute, 0, where(most == step.communication, 2, 3)))

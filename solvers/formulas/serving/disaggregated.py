@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.columns import Byte, BytePerSecond, Count, Flag, PerSecond, Second, Token, otherwise
+from solvers.columns import Byte, BytePerSecond, Count, Flag, PerSecond, Second, Token, otherwise, where
 
 
 def prefill_replicas(replicas: Count, asked: Count, prefill_rate: PerSecond, decode_rate: PerSecond) -> Count:
@@ -21,7 +21,7 @@ def prefill_replicas(replicas: Count, asked: Count, prefill_rate: PerSecond, dec
     better = np.minimum(more * prefill_rate, (replicas - more) * decode_rate) > np.minimum(
         fewer * prefill_rate, (replicas - fewer) * decode_rate
     )
-    best = np.where(better, more, fewer)
+    best = where(better, more, fewer)
     return np.minimum(otherwise(asked, best), np.maximum(replicas - 1.0, 1.0))
 
 
@@ -40,5 +40,5 @@ def passed_tokens(
     """
     fetch = token_bytes / bandwidth
     worth = ~offloaded | (fetch < token_time)
-    kept = np.where(worth, cached, 0.0)
-    return np.maximum(prompt - kept, 1.0), kept * np.where(offloaded, fetch, 0.0)
+    kept = where(worth, cached, 0.0)
+    return np.maximum(prompt - kept, 1.0), kept * where(offloaded, fetch, 0.0)

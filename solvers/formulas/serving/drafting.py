@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.columns import Byte, Count, Flag, Ratio, Reasons, Sample, Token, given, otherwise
+from solvers.columns import Byte, Count, Flag, Ratio, Reasons, Sample, Token, given, otherwise, where
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.memory import Ledger, cache_on_rank, weights_on_rank
 from solvers.formulas.serving.step import Layout, Step
@@ -43,19 +43,19 @@ def drafting_of(plan: Any) -> Drafting:
     """The drafter's shape, its passes, and the drafts to verify, by method; a tree verifies every branch."""
     method, costs, length = plan.draft_method, plan.speculation, plan.num_draft_tokens
     by_model = (method == MODEL) & given(plan.draft.hidden)
-    vocab = np.where(method == EAGLE, np.minimum(costs.reduced_vocab, plan.model.vocab), plan.model.vocab)
-    head = draft_head(plan.model, vocab * np.where(method == MEDUSA, length, 1.0), method == MTP)
-    usual = np.where(method == EAGLE, costs.eagle_acceptance, costs.model_acceptance)
-    usual = np.where(method == MTP, costs.mtp_acceptance, usual)
-    usual = np.where(method == MEDUSA, costs.medusa_acceptance, usual)
-    usual = np.where(method == NGRAM, costs.ngram_acceptance, usual)
+    vocab = where(method == EAGLE, np.minimum(costs.reduced_vocab, plan.model.vocab), plan.model.vocab)
+    head = draft_head(plan.model, vocab * where(method == MEDUSA, length, 1.0), method == MTP)
+    usual = where(method == EAGLE, costs.eagle_acceptance, costs.model_acceptance)
+    usual = where(method == MTP, costs.mtp_acceptance, usual)
+    usual = where(method == MEDUSA, costs.medusa_acceptance, usual)
+    usual = where(method == NGRAM, costs.ngram_acceptance, usual)
     chosen = otherwise(plan.draft_acceptance_rate, usual)
     names = [f.name for f in dataclasses.fields(Architecture)]
     return Drafting(
-        drafter=Architecture(**{n: np.where(by_model, getattr(plan.draft, n), getattr(head, n)) for n in names}),
+        drafter=Architecture(**{n: where(by_model, getattr(plan.draft, n), getattr(head, n)) for n in names}),
         drafts=by_model | (method > OFF),
         by_model=by_model,
-        passes=np.where(method == MEDUSA, 1.0, np.where(method == NGRAM, 0.0, length)),
+        passes=where(method == MEDUSA, 1.0, where(method == NGRAM, 0.0, length)),
         verified=length * plan.draft_tree_width,
         acceptance=branched_acceptance(chosen, plan.draft_tree_width, costs.sibling_catch),
     )
@@ -73,8 +73,8 @@ def with_draft(
 ) -> tuple[Ledger, Byte]:
     """The ledger with the drafter's weights and cache."""
     stored = drafting.drafts & (drafting.passes > 0.0)
-    weights = np.where(stored, weights_on_rank(drafting.drafter, layout, device, engine), 0.0)
-    cache = np.where(stored, cache_on_rank(drafting.drafter, layout, 1.0, held, kv_bytes), 0.0)
+    weights = where(stored, weights_on_rank(drafting.drafter, layout, device, engine), 0.0)
+    cache = where(stored, cache_on_rank(drafting.drafter, layout, 1.0, held, kv_bytes), 0.0)
     pool = book.pool - engine.pool_share * weights
     return dataclasses.replace(book, weights=book.weights + weights, pool=pool), sequence_bytes + cache
 
@@ -100,7 +100,7 @@ def speculated(
     )  # fmt: skip
     without = Speculated(1.0, plain.total, 1.0, 0.0, 0.0)
     names = [f.name for f in dataclasses.fields(Speculated)]
-    return Speculated(**{n: np.where(drafting.drafts, getattr(made, n), getattr(without, n)) for n in names})
+    return Speculated(**{n: where(drafting.drafts, getattr(made, n), getattr(without, n)) for n in names})
 
 
 def drafting_reasons(plan: Any, drafting: Drafting, context: Token) -> Reasons:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.columns import Array, Byte, Flag, Sample, Token, given, otherwise
+from solvers.columns import Array, Byte, Flag, Sample, Token, given, otherwise, where
 from solvers.formulas.kernels import Kernels
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.exchange import collective_time
@@ -45,7 +45,7 @@ def lengths(plan: Any) -> Lengths:
     prompt = otherwise(plan.input_tokens, otherwise(plan.seq_len, DEFAULT_PROMPT))
     passed = np.maximum(prompt * (1.0 - plan.prefix_hit_rate), 1.0)
     context = otherwise(plan.seq_len, prompt + plan.output_tokens / 2.0)
-    longest = np.where(
+    longest = where(
         given(plan.input_tokens), prompt + plan.output_tokens, otherwise(plan.seq_len, prompt + plan.output_tokens)
     )
     return Lengths(prompt, passed, plan.output_tokens, context, longest)
@@ -61,7 +61,7 @@ def at_efficiency(kernels: Kernels, engine: Engine, efficiency: Array) -> tuple[
     stated = given(efficiency)
     fraction = otherwise(efficiency, kernels.gemm_flops_fraction)
     experts = otherwise(efficiency, kernels.expert_flops_fraction)
-    slow, prompts = np.where(stated, 1.0, engine.gemm_slowdown), np.where(stated, 1.0, engine.prefill_slowdown)
+    slow, prompts = where(stated, 1.0, engine.gemm_slowdown), where(stated, 1.0, engine.prefill_slowdown)
     return (
         dataclasses.replace(kernels, gemm_flops_fraction=fraction, expert_flops_fraction=experts),
         dataclasses.replace(

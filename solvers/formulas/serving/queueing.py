@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.columns import Array, Count, Ratio, Second
+from solvers.columns import Array, Count, Ratio, Second, where
 
 CLOSEST = 0.03
 """The idle share below which waits are stated as at it: nearer to saturation they depend on how long one watches."""
@@ -39,7 +39,7 @@ def share_within(limit: Array, mean: Array, variation: Ratio) -> Ratio:
     z = 3.0 * (np.cbrt(limit / np.maximum(mean, 1e-12)) - 1.0 + spread * spread / 9.0) / spread
     odds = decay(1.702 * np.abs(z))
     tail = odds / (1.0 + odds)
-    return np.where(z > 0, 1.0 - tail, tail)
+    return where(z > 0, 1.0 - tail, tail)
 
 
 def slot_wait(load: Ratio, slots: Count, service: Second, variation: Ratio) -> Second:

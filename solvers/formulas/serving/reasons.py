@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.columns import Array, Byte, Count, Flag, Ratio, Reasons, Sample
+from solvers.columns import Array, Byte, Count, Flag, Ratio, Reasons, Sample, where
 from solvers.formulas.serving.memory import Ledger
 from solvers.formulas.serving.step import Layout
 from solvers.reasons import (
@@ -70,13 +70,13 @@ def serving_reasons(
     dense = model.num_experts < 1.0
     weights = book.pool <= 0.0
     waits = plan.max_load | ~np.isnan(plan.concurrency) | streams
-    cache = ~weights & np.where(waits, most < 1.0, needed > book.pool)
+    cache = ~weights & where(waits, most < 1.0, needed > book.pool)
     too_many = (
         ~waits & (plan.batch_size > plan.engine.max_sequences * layout.dp_size) & np.isnan(plan.max_num_sequences)
     )
     heads = np.maximum(model.heads, 1.0)
     uneven = (heads % layout.tp_size != 0.0) & (model.heads > 0.0)
-    experts = np.where(dense, layout.ep_size > 1.0, layout.ep_size > model.num_experts)
+    experts = where(dense, layout.ep_size > 1.0, layout.ep_size > model.num_experts)
     unspread = ~dense & (group % layout.ep_size != 0.0)
     return (
         flag(weights | cache, DOES_NOT_FIT)
@@ -100,5 +100,5 @@ def smallest_power_of_two(total: Byte, room: Byte) -> Count:
     parts: Array = total / np.maximum(room, 1.0)
     found = np.ones_like(parts)
     for power in (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0):
-        found = found + np.where(parts > power, power, 0.0)
+        found = found + where(parts > power, power, 0.0)
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.columns import Array, Byte, Flop, Second, Token, given, otherwise
+from solvers.columns import Array, Byte, Flop, Second, Token, given, otherwise, where
 from solvers.formulas.kernels import Kernels, smooth_maximum
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.plan import at_efficiency, usable
@@ -34,25 +34,25 @@ def single_pass(plan: Any) -> dict[str, Array]:
     device = usable(plan.device, engine)
     training = plan.phase == 1
     is_net = model.hidden == 0.0
-    tokens = np.where(is_net, 0.0, otherwise(plan.seq_len, np.minimum(WORDS, model.max_context)))
-    passes = np.where(training, TRAINING_PASSES, 1.0)
+    tokens = where(is_net, 0.0, otherwise(plan.seq_len, np.minimum(WORDS, model.max_context)))
+    passes = where(training, TRAINING_PASSES, 1.0)
     net = net_pass(model, plan.batch_size, device, kernels, engine)
     rate = rates(plan.device, plan.constants, tokens, FUSED, plan.efficiency)
     learned = net_times(model, device, plan.constants, plan.batch_size, rate)
-    net_time = np.where(training, learned.forward + learned.backward, net[0])
-    net_work = np.where(training, TRAINING_PASSES * plan.batch_size * model.forward_flops / rate.convolution, net[1])
+    net_time = where(training, learned.forward + learned.backward, net[0])
+    net_work = where(training, TRAINING_PASSES * plan.batch_size * model.forward_flops / rate.convolution, net[1])
     text = sequence_pass(model, plan.batch_size, np.maximum(tokens, 1.0), passes, device, kernels, engine)
     update = training * model.params_total * UPDATE_TRAFFIC / (kernels.elementwise_fraction * device.memory_bandwidth)
-    latency = np.where(is_net, net_time, text[0]) + update
-    compute = np.where(is_net, net_work, text[1])
-    memory = np.where(is_net, np.where(training, net_time - net_work, net[2]), text[2]) + update
-    work = np.where(is_net, model.forward_flops * plan.batch_size, text[3]) * passes
-    overhead = np.where(is_net, net[3], text[4])
-    stored = model.params_total * np.where(training, TRAINING_STATE, device.weight_bytes)
-    kept = np.where(
+    latency = where(is_net, net_time, text[0]) + update
+    compute = where(is_net, net_work, text[1])
+    memory = where(is_net, where(training, net_time - net_work, net[2]), text[2]) + update
+    work = where(is_net, model.forward_flops * plan.batch_size, text[3]) * passes
+    overhead = where(is_net, net[3], text[4])
+    stored = model.params_total * where(training, TRAINING_STATE, device.weight_bytes)
+    kept = where(
         is_net, model.forward_traffic / 4.0, tokens * model.hidden * device.activation_bytes * model.layers * 17.0
     )
-    live = plan.batch_size * np.where(training, kept, np.where(is_net, model.forward_traffic / 20.0, 0.0))
+    live = plan.batch_size * where(training, kept, where(is_net, model.forward_traffic / 20.0, 0.0))
     needed = stored + live + engine.non_torch_bytes
     busiest = np.maximum(np.maximum(compute, memory), overhead)
     return {
@@ -66,7 +66,7 @@ def single_pass(plan: Any) -> dict[str, Array]:
         "traffic": memory * kernels.gemm_bandwidth_fraction * device.memory_bandwidth,
         "model_flops_utilization": work / (latency * device.peak_flops),
         "memory_per_accelerator": needed,
-        "bottleneck": np.where(busiest == compute, 0, np.where(busiest == memory, 1, 3)),
+        "bottleneck": where(busiest == compute, 0, where(busiest == memory, 1, 3)),
         "reasons": flag(needed > device.memory_capacity, DOES_NOT_FIT)
         | flag(plan.device.precision_supported == 0.0, PRECISION_UNSUPPORTED)
         | flag(given(plan.seq_len) & (tokens > model.max_context), CONTEXT_EXCEEDED),
@@ -101,9 +101,9 @@ def sequence_pass(
     reading = prompt_attention(model, ALONE, batch, tokens, tokens, device, kernels, engine)
     rated = step_rates(model, ALONE, device, kernels, engine)
     step = forward_step(
-        ALONE, rated, batch * tokens, batch, np.where(single, decoding, reading),
-        np.where(single, engine.kernel_time, engine.prefill_kernel_time), np.where(single, 1.0, rated.prompt_slowdown),
-        np.where(single, rated.expert_slowdown, rated.expert_prompt_slowdown),
+        ALONE, rated, batch * tokens, batch, where(single, decoding, reading),
+        where(single, engine.kernel_time, engine.prefill_kernel_time), where(single, 1.0, rated.prompt_slowdown),
+        where(single, rated.expert_slowdown, rated.expert_prompt_slowdown),
     )  # fmt: skip
     host = single * (engine.step_time + engine.sequence_time * batch)
     work = forward_work(model, batch, tokens)

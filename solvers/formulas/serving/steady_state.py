@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solvers.columns import Array, Count, PerSecond, Ratio, Sample, Second, Token
+from solvers.columns import Array, Count, PerSecond, Ratio, Sample, Second, Token, where
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.queueing import CLOSEST, slot_wait
 
@@ -71,7 +71,7 @@ def running_at_rate(
     base = fast - (slow - fast) / span
     wanted = rate * output * base
     room = 1.0 - rate * output * slope
-    return np.where(room * most > wanted, wanted / np.maximum(room, 1e-12), most)
+    return where(room * most > wanted, wanted / np.maximum(room, 1e-12), most)
 
 
 def open_loop(
@@ -95,7 +95,7 @@ def open_loop(
 def choose(condition: Array, one: SteadyState, other: SteadyState) -> SteadyState:
     """One where the condition holds, the other elsewhere."""
     return SteadyState(
-        *(np.where(condition, getattr(one, f), getattr(other, f)) for f in SteadyState.__dataclass_fields__)
+        *(where(condition, getattr(one, f), getattr(other, f)) for f in SteadyState.__dataclass_fields__)
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, Count, Ratio, Second, Token, otherwise
+from solvers.columns import Byte, Count, Ratio, Second, Token, otherwise, where
 from solvers.formulas.kernels import (
     Kernels,
     decode_attention_time,
@@ -114,7 +114,7 @@ def step_rates(model: Architecture, layout: Layout, device: Device, kernels: Ker
     link = otherwise(device.link_bandwidth, device.memory_bandwidth)
     own_reduces, library_reduces = all_reduces(
         engine.reduce_slowdown * reduces, shards, kernels,
-        np.where(shards > device.link_domain, engine.network_bandwidth, link),
+        where(shards > device.link_domain, engine.network_bandwidth, link),
     )  # fmt: skip
     return Rates(
         projections=products(
@@ -141,7 +141,7 @@ def step_rates(model: Architecture, layout: Layout, device: Device, kernels: Ker
         library_reduces=library_reduces,
         exchanges=all_to_alls(
             engine.reduce_slowdown * 2.0 * exchanging, group, np.minimum(model.top_k, layout.ep_size) / shards, kernels,
-            np.where(group > device.link_domain, engine.network_bandwidth, link),
+            where(group > device.link_domain, engine.network_bandwidth, link),
         ),
         stages=hops(layout.pp_size - 1.0, kernels, link),
         crossing=engine.network_latency * (
@@ -193,7 +193,7 @@ def decode_attention(
     keys = model.attention_layers * context + model.sliding_layers * np.minimum(context, windowed(model))
     states = 2.0 * model.linear_layers * model.linear_state_bytes / layout.tp_size
     cache = sequences * (keys * cache_bytes_per_token(model, layout.tp_size, kv_bytes) + states)
-    widths = np.where(model.mla, 2.0 * model.kv_lora_rank + model.qk_rope_head_dim, model.head_dim + model.v_head_dim)
+    widths = where(model.mla, 2.0 * model.kv_lora_rank + model.qk_rope_head_dim, model.head_dim + model.v_head_dim)
     work = 2.0 * sequences * queries * keys * (model.heads / layout.tp_size * widths)
     reading = decode_attention_time(cache, work, kernels, device.peak_flops, device.memory_bandwidth)
     slowdown = np.maximum(engine.attention_slowdown, kernels.decode_bandwidth_fraction)
@@ -211,7 +211,7 @@ def prompt_attention(
         np.maximum(layers, 1.0)
     )
     heads = np.maximum(model.heads / layout.tp_size, 1.0)
-    kv_heads = np.where(model.mla, heads, np.maximum(model.kv_heads / layout.tp_size, 1.0))
+    kv_heads = where(model.mla, heads, np.maximum(model.kv_heads / layout.tp_size, 1.0))
     each = prefill_attention_time(
         sequences, queries, keys, seen, heads, kv_heads, model.head_dim, model.v_head_dim, device.activation_bytes,
         kernels, device.peak_flops, device.memory_bandwidth,

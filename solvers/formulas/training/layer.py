@@ -10,7 +10,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Array, Byte, Choice, Count, Flag, FlopPerSecond, Ratio, Sample, Second, Token, otherwise
+from solvers.columns import (
+    Array,
+    Byte,
+    Choice,
+    Count,
+    Flag,
+    FlopPerSecond,
+    Ratio,
+    Sample,
+    Second,
+    Token,
+    otherwise,
+    where,
+)
 from solvers.formulas.training.constants import TrainingConstants
 from solvers.formulas.transformer import LayerParams, windowed
 from solvers.records import Architecture, Device
@@ -64,7 +77,7 @@ def layer_mix(model: Architecture) -> Mix:
         attention=(model.attention_layers + model.sliding_layers) / layers,
         mlp=model.mlp_layers / layers,
         experts=experts,
-        shared=np.where(model.shared_ffn_hidden > 0, experts, 0.0),
+        shared=where(model.shared_ffn_hidden > 0, experts, 0.0),
         linear=model.linear_layers / layers,
     )
 
@@ -126,10 +139,10 @@ class LayerTimes:
     def where(self, other_holds: Flag, other: LayerTimes) -> LayerTimes:
         """These times, or the others where the condition holds."""
         return LayerTimes(
-            np.where(other_holds, other.forward, self.forward),
-            np.where(other_holds, other.backward, self.backward),
-            np.where(other_holds, other.attention_forward, self.attention_forward),
-            np.where(other_holds, other.experts_forward, self.experts_forward),
+            where(other_holds, other.forward, self.forward),
+            where(other_holds, other.backward, self.backward),
+            where(other_holds, other.attention_forward, self.attention_forward),
+            where(other_holds, other.experts_forward, self.experts_forward),
             self.context,
         )
 
@@ -137,7 +150,7 @@ class LayerTimes:
 def shard(sequences: Sample, seq_len: Token, tp_size: Count, cp_size: Count, sequence_parallel: Flag) -> Shard:
     """The shapes of one rank; sequence parallelism also splits the tokens between tensor-parallel blocks."""
     tokens = sequences * seq_len / cp_size
-    return Shard(sequences, seq_len, tokens, np.where(sequence_parallel, tokens / tp_size, tokens), tp_size, cp_size)
+    return Shard(sequences, seq_len, tokens, where(sequence_parallel, tokens / tp_size, tokens), tp_size, cp_size)
 
 
 def rates(
@@ -146,7 +159,7 @@ def rates(
     """Achieved rates; `efficiency` replaces the achieved fraction of the compute peak, and nothing else."""
     peak = otherwise(device.peak_flops, constants.wide_peak_flops)
     wide = constants.wide_peak_flops
-    fused = np.where(attention_kernel == FUSED, constants.attention_fraction, constants.portable_attention_fraction)
+    fused = where(attention_kernel == FUSED, constants.attention_fraction, constants.portable_attention_fraction)
     fused = fused * seq_len / (seq_len + constants.attention_half_speed)
     gemm = otherwise(efficiency, constants.gemm_fraction)
     return Rates(
@@ -181,19 +194,19 @@ def layer_times(
     gemm = sum(share * work.gemm for share, work in kinds)
     between = sum(share * work.traffic for share, work in kinds) / rate.bandwidth
     accumulate = ACCUMULATED_BYTES * sum(share * work.weights for share, work in kinds) / rate.bandwidth
-    kernels = sum(share * work.kernels for share, work in kinds) + np.where(frozen, ADAPTER_KERNELS, 0.0)
-    adapters = np.where(frozen, ADAPTER_PASSES, 0.0) * part.tokens * model.hidden / part.tp_size
+    kernels = sum(share * work.kernels for share, work in kinds) + where(frozen, ADAPTER_KERNELS, 0.0)
+    adapters = where(frozen, ADAPTER_PASSES, 0.0) * part.tokens * model.hidden / part.tp_size
     between = between + adapters * device.activation_bytes / rate.bandwidth
 
-    core_back = np.where(attention_kernel == UNFUSED, 2.0, 2.5) * core
+    core_back = where(attention_kernel == UNFUSED, 2.0, 2.5) * core
     passed = mix.attention * exchange
     alone = CONTEXT_UNHIDDEN * passed
     shown = np.maximum(passed - core, 0.0) + alone
     shown_back = np.maximum(2.0 * passed - core_back, 0.0) + 2.0 * alone
-    launch = np.where(attention_kernel == UNFUSED, 2.0, 1.0) * kernels * constants.launch_time
+    launch = where(attention_kernel == UNFUSED, 2.0, 1.0) * kernels * constants.launch_time
     products = gemm + kernels * constants.kernel_gap
     forward = products + core + shown + between
-    backward = np.where(frozen, products, 2.0 * products + accumulate) + core_back + shown_back + 2.0 * between
+    backward = where(frozen, products, 2.0 * products + accumulate) + core_back + shown_back + 2.0 * between
     experts = kinds[2][1]
     return LayerTimes(
         forward=soft_maximum(forward, launch),
@@ -211,9 +224,9 @@ def head_time(
 
     An encoder is trained to predict its masked tokens only.
     """
-    predicted = np.where(model.encoder_layers > 0, MASKED, 1.0)
+    predicted = where(model.encoder_layers > 0, MASKED, 1.0)
     logits = part.tokens * predicted * model.vocab / part.tp_size
-    learn = np.where(frozen, 2.0, 3.0)
+    learn = where(frozen, 2.0, 3.0)
     return learn * 2.0 * logits * model.hidden / rate.wide_gemm + constants.logit_bytes * logits / rate.bandwidth
 
 
@@ -222,7 +235,7 @@ def net_times(
 ) -> LayerTimes:
     """One microbatch through a net that is no transformer over tokens: its published work and activation traffic."""
     wide = device.activation_bytes / 2.0
-    achieved = np.where(model.heads > 0, rate.gemm, rate.convolution)
+    achieved = where(model.heads > 0, rate.gemm, rate.convolution)
     work = images * model.forward_flops / achieved
     intensity = model.forward_flops / np.maximum(model.forward_traffic, 1.0)
     passes = constants.net_passes * (1.0 + constants.thin_intensity / np.maximum(intensity, 1.0))
@@ -246,13 +259,13 @@ def attention_core(
     """
     queries = part.sequences * part.seq_len / part.cp_size * (model.heads / part.tp_size)
     widths = model.head_dim + model.v_head_dim
-    span = np.where(model.causal, 0.5, 1.0) * part.seq_len
+    span = where(model.causal, 0.5, 1.0) * part.seq_len
     window = np.minimum(windowed(model), span)
     softmax_layers = np.maximum(model.attention_layers + model.sliding_layers, 1.0)
     keys = (model.attention_layers * span + model.sliding_layers * window) / softmax_layers
     fused = 2.0 * widths * keys / rate.attention
     unfused = part.seq_len * (2.0 * widths / rate.wide_gemm + constants.score_bytes / rate.bandwidth)
-    return queries * np.where(attention_kernel == UNFUSED, unfused, fused)
+    return queries * where(attention_kernel == UNFUSED, unfused, fused)
 
 
 def _product(device: Device, rate: Rates, tokens: Token, weights: Count, widths: Count) -> Second:
@@ -266,10 +279,10 @@ def _attention_layer(
     model: Architecture, device: Device, constants: TrainingConstants, part: Shard, rate: Rates, params: LayerParams
 ) -> Work:
     heads = model.heads / part.tp_size
-    kv_heads = np.where(model.kv_heads > 0, np.maximum(model.kv_heads / part.tp_size, 1.0), 0.0)
+    kv_heads = where(model.kv_heads > 0, np.maximum(model.kv_heads / part.tp_size, 1.0), 0.0)
     inner = (heads + kv_heads) * (model.head_dim + model.v_head_dim)
     latent = model.q_lora_rank + model.kv_lora_rank + model.qk_rope_head_dim
-    copied = np.where(model.mla, model.hidden * latent, 0.0)
+    copied = where(model.mla, model.hidden * latent, 0.0)
     weights = (params.attention - copied) / part.tp_size + copied
     gemm = _product(device, rate, part.tokens, weights, 2.0 * model.hidden + inner)
     casts = constants.cast_bytes * (model.hidden + heads * model.v_head_dim)
@@ -302,7 +315,7 @@ def _expert_layer(
     rows = part.tokens * model.top_k / part.tp_size * expert_imbalance
     wide = model.mlp_matrices * model.moe_ffn_hidden
     one = wide * model.hidden
-    weights = one * model.num_experts / (ep_size * np.where(ep_size > 1, 1.0, part.tp_size))
+    weights = one * model.num_experts / (ep_size * where(ep_size > 1, 1.0, part.tp_size))
     compute = 2.0 * rows * one / rate.grouped_gemm
     memory = device.activation_bytes * (weights + rows * (2.0 * model.hidden + wide)) / rate.bandwidth
     casts = constants.cast_bytes * (model.hidden + model.moe_ffn_hidden)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Count, Reasons, Sample, otherwise
+from solvers.columns import Count, Reasons, Sample, otherwise, where
 from solvers.formulas.collectives import ranks_inside
 from solvers.reasons import (
     BATCH_NOT_DIVISIBLE,
@@ -54,11 +54,11 @@ def layout(
     stage = inner * pp_size
     replicas = otherwise(dp_size, np.maximum(np.floor(n_accelerators / stage), 1.0))
     layers = np.maximum(model.layers, 1.0)
-    chunks = np.where(pp_size > 1, v_stages, 1.0)
+    chunks = where(pp_size > 1, v_stages, 1.0)
     stage_layers = np.ceil(layers / pp_size)
     data_ranks = replicas * cp_size
     whole = data_ranks * tp_size
-    expert_stride = np.where(ep_size > 1, ep_size, tp_size)
+    expert_stride = where(ep_size > 1, ep_size, tp_size)
     expert_replicas = np.maximum(whole / expert_stride, 1.0)
     return Layout(
         replicas=replicas,
@@ -74,7 +74,7 @@ def layout(
         expert_inside=ranks_inside(ep_size, 1.0, domain),
         expert_replicas=expert_replicas,
         expert_data_inside=ranks_inside(expert_replicas, expert_stride, domain),
-        stages_apart=np.where(whole * pp_size > domain, 1.0, 0.0),
+        stages_apart=where(whole * pp_size > domain, 1.0, 0.0),
         nodes=np.maximum(replicas * stage / per_node, 1.0),
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, Choice, Count, Flag, Ratio
+from solvers.columns import Byte, Choice, Count, Flag, Ratio, where
 from solvers.formulas.training.constants import TrainingConstants
 from solvers.formulas.training.layer import FUSED, MASKED, UNFUSED, Mix, Shard, dense_layer_params
 from solvers.formulas.training.layout import Layout
@@ -68,19 +68,19 @@ def held(
     """Parameters of one rank's layers, of the embedding (first stage) and of the head (last stage)."""
     blocks = dense_layer_params(params, mix) + params.other / mix.layers
     experts = mix.experts * model.num_experts * params.expert
-    expert_shards = ep_size * np.where(ep_size > 1, 1.0, tp_size)
+    expert_shards = ep_size * where(ep_size > 1, 1.0, tp_size)
     table = model.vocab * model.hidden / tp_size
     adapters = lora_rank * (6.0 * model.hidden + 2.0 * model.ffn_hidden)
     per_layer = blocks / tp_size
-    dense, head = made.stage_layers * per_layer, np.where(pp_size > 1, table, table * (1.0 - model.tied_embeddings))
+    dense, head = made.stage_layers * per_layer, where(pp_size > 1, table, table * (1.0 - model.tied_embeddings))
     return Held(
         dense=dense,
-        whole=dense + table + np.where(pp_size > 1, 0.0, head),
+        whole=dense + table + where(pp_size > 1, 0.0, head),
         experts=made.stage_layers * experts / expert_shards,
         embedding=table,
         head=head,
         layer=per_layer + experts / expert_shards,
-        trained=np.where(lora, np.minimum(adapters / np.maximum(blocks, 1.0), 1.0), 1.0),
+        trained=where(lora, np.minimum(adapters / np.maximum(blocks, 1.0), 1.0), 1.0),
     )
 
 
@@ -91,45 +91,45 @@ def training_memory(
 ) -> Memory:  # fmt: skip
     """The ledger of the fullest stage."""
     wide = device.activation_bytes
-    stored = np.where(own.trained < 1.0, np.minimum(wide, device.weight_bytes), wide)
-    master = np.where(wide < 4.0, 4.0, 0.0)
+    stored = where(own.trained < 1.0, np.minimum(wide, device.weight_bytes), wide)
+    master = where(wide < 4.0, 4.0, 0.0)
     states = (OPTIMIZER_BYTES[optimizer] + master) * own.trained
     gradient = gradient_bytes * own.trained
     one_stage = pp_size < 2
-    last_share = np.where(one_stage, 1.0, made.last_layers / made.stage_layers)
-    last = own.dense * last_share + own.head + np.where(one_stage, own.embedding, 0.0)
+    last_share = where(one_stage, 1.0, made.last_layers / made.stage_layers)
+    last = own.dense * last_share + own.head + where(one_stage, own.embedding, 0.0)
 
-    flying = np.minimum(made.microbatches, pp_size + np.where(made.chunks > 1, (pp_size - 1.0) / made.chunks, 0.0))
-    landing = np.minimum(made.microbatches, np.where(made.chunks > 1, pp_size - (pp_size - 1.0) / made.chunks, 1.0))
+    flying = np.minimum(made.microbatches, pp_size + where(made.chunks > 1, (pp_size - 1.0) / made.chunks, 0.0))
+    landing = np.minimum(made.microbatches, where(made.chunks > 1, pp_size - (pp_size - 1.0) / made.chunks, 1.0))
     narrow = np.minimum(wide, device.weight_bytes)
     layer_bytes, working = _layer_activations(model, mix, part, recompute, attention_kernel, wide, narrow)
     transformer_first = flying * made.stage_layers * layer_bytes + working
     transformer_last = landing * made.stage_layers * last_share * layer_bytes + working
     net = 0.5 * part.sequences * model.forward_traffic * wide / 2.0
-    predicted = np.where(model.encoder_layers > 0, MASKED, 1.0)
+    predicted = where(model.encoder_layers > 0, MASKED, 1.0)
     logits = predicted * part.tokens * model.vocab / part.tp_size * constants.logit_memory
 
     inverse, expert_inverse = 1.0 / data_shards, 1.0 / made.expert_replicas
     shards_weights, shards_gradients, shards_states = zero_stage >= 3, zero_stage >= 2, zero_stage >= 1
-    weight = stored * np.where(shards_weights, inverse, 1.0)
-    expert_weight = stored * np.where(shards_weights, expert_inverse, 1.0)
-    gradient_each = gradient * np.where(shards_gradients, inverse, 1.0)
-    expert_gradient = gradient * np.where(shards_gradients, expert_inverse, 1.0)
-    state = states * np.where(shards_states, inverse, 1.0)
-    expert_state = states * np.where(shards_states, expert_inverse, 1.0)
+    weight = stored * where(shards_weights, inverse, 1.0)
+    expert_weight = stored * where(shards_weights, expert_inverse, 1.0)
+    gradient_each = gradient * where(shards_gradients, inverse, 1.0)
+    expert_gradient = gradient * where(shards_gradients, expert_inverse, 1.0)
+    state = states * where(shards_states, inverse, 1.0)
+    expert_state = states * where(shards_states, expert_inverse, 1.0)
 
     each = weight + gradient_each + state
-    first_total = own.whole * each + transformer_first + np.where(one_stage, logits, 0.0)
+    first_total = own.whole * each + transformer_first + where(one_stage, logits, 0.0)
     last_total = last * each + transformer_last + logits
     on_last = last_total > first_total
-    params = np.where(on_last, last, own.whole)
-    experts = np.where(on_last, last_share, 1.0) * own.experts
+    params = where(on_last, last, own.whole)
+    experts = where(on_last, last_share, 1.0) * own.experts
     weights = weight * params + expert_weight * experts
     gradients = gradient_each * params + expert_gradient * experts
     optimizer_states = state * params + expert_state * experts
-    held_logits = np.where(on_last | one_stage, logits, 0.0)
-    activations = np.where(on_last, transformer_last, transformer_first) + net
-    gathered = np.where(shards_weights, np.maximum(own.layer, own.embedding) * (stored + gradient), 0.0)
+    held_logits = where(on_last | one_stage, logits, 0.0)
+    activations = where(on_last, transformer_last, transformer_first) + net
+    gathered = where(shards_weights, np.maximum(own.layer, own.embedding) * (stored + gradient), 0.0)
     buffers = gathered + constants.fragmentation * (activations + held_logits)
     framework = constants.context_bytes
     total = weights + gradients + optimizer_states + activations + held_logits + buffers + framework
@@ -147,23 +147,23 @@ def _layer_activations(
     tokens, hidden = part.tokens, model.hidden
     thin = narrow / wide
     heads, kv_heads = model.heads / part.tp_size, np.maximum(model.kv_heads / part.tp_size, 1.0)
-    key_heads = np.where(model.mla, heads, kv_heads)
-    unfused = np.where((attention_kernel != FUSED) & (model.mlp_matrices > 2), 1.0, 0.0)
-    norms = np.where(recompute == NONE, 1.0 + thin, 1.0 + 0.5 * thin) * hidden * part.norm_tokens
+    key_heads = where(model.mla, heads, kv_heads)
+    unfused = where((attention_kernel != FUSED) & (model.mlp_matrices > 2), 1.0, 0.0)
+    norms = where(recompute == NONE, 1.0 + thin, 1.0 + 0.5 * thin) * hidden * part.norm_tokens
     queries_and_keys = (1.0 + unfused) * (heads + key_heads) * model.head_dim
     attention = norms + (queries_and_keys + (thin * heads + key_heads) * model.v_head_dim) * tokens
     linear = norms + 2.0 * model.linear_params / part.tp_size / np.maximum(hidden, 1.0) * tokens
     gates = model.mlp_matrices - 1.0
     width = (mix.mlp * model.ffn_hidden + mix.shared * model.shared_ffn_hidden) / part.tp_size
     mlp = (mix.mlp + mix.experts) * norms + (gates + thin + unfused) * width * tokens
-    scores = np.where((attention_kernel == UNFUSED) & (recompute == NONE), KEPT_SCORE_BYTES, 0.0) * mix.attention
+    scores = where((attention_kernel == UNFUSED) & (recompute == NONE), KEPT_SCORE_BYTES, 0.0) * mix.attention
     scores = scores * heads * tokens * part.seq_len
     dense = wide * (mix.attention * attention + mix.linear * linear + mlp) + scores
 
     rows = wide * mix.experts * tokens * model.top_k / part.tp_size
     gated = gates * model.moe_ffn_hidden
     whole = (1.0 + thin) * hidden + gated + thin * model.moe_ffn_hidden
-    kept = np.where(recompute == NONE, whole, thin * hidden + gated)
-    held_back = dense + np.where(recompute == EXPERTS, 0.0, rows * kept)
-    working = np.where(recompute >= EXPERTS, 0.5, 0.25) * (dense + rows * whole)
-    return np.where(recompute == FULL, wide * hidden * part.norm_tokens, held_back), working
+    kept = where(recompute == NONE, whole, thin * hidden + gated)
+    held_back = dense + where(recompute == EXPERTS, 0.0, rows * kept)
+    working = where(recompute >= EXPERTS, 0.5, 0.25) * (dense + rows * whole)
+    return where(recompute == FULL, wide * hidden * part.norm_tokens, held_back), working

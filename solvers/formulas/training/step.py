@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, Choice, Count, Flag, Ratio, Second, otherwise
+from solvers.columns import Byte, Choice, Count, Flag, Ratio, Second, otherwise, where
 from solvers.formulas.collectives import Wires, all_to_all_time, neighbour_time, ring
 from solvers.formulas.training.constants import TrainingConstants
 from solvers.formulas.training.layer import UNFUSED, LayerTimes, Mix, Shard
@@ -63,11 +63,11 @@ def layer_comm(
     every node that wants it (DeepSeek-V3, arXiv:2412.19437, section 3.2.2). Independent choices of k experts reach
     N (1 - (1-1/N)^k) of N nodes, here within 6 % by N k / (N + (k-1)/2); routing may be limited to fewer.
     """
-    again = np.where(recompute == FULL, 1.5, 1.0)
+    again = where(recompute == FULL, 1.5, 1.0)
     hidden_bytes = part.tokens * model.hidden * device.activation_bytes
     group = ring(part.tp_size, made.tensor_inside, wires)
-    tensor = 8.0 * again * np.where(part.tp_size > 1, group.all_gather_time(hidden_bytes), 0.0)
-    hides = np.where(sequence_parallel, constants.tensor_overlap, 0.0)
+    tensor = 8.0 * again * where(part.tp_size > 1, group.all_gather_time(hidden_bytes), 0.0)
+    hides = where(sequence_parallel, constants.tensor_overlap, 0.0)
     tensor = tensor - np.minimum(hides * tensor, (1.0 - constants.data_hidden) * layer.forward)
 
     rows = hidden_bytes / part.tp_size * model.top_k * expert_imbalance
@@ -78,7 +78,7 @@ def layer_comm(
     remote = reached / top_k * (expert_nodes - 1.0) / expert_nodes
     exchange = all_to_all_time(rows, ep_size, made.expert_inside, remote, wires)
     shown = 4.0 * (1.0 - constants.expert_overlap) * mix.experts
-    expert = np.where(ep_size > 1, shown * np.where(recompute >= EXPERTS, 1.5, 1.0) * exchange, 0.0)
+    expert = where(ep_size > 1, shown * where(recompute >= EXPERTS, 1.5, 1.0) * exchange, 0.0)
     return LayerComm(tensor, expert)
 
 
@@ -87,7 +87,7 @@ def context_exchange(model: Architecture, device: Device, made: Layout, part: Sh
     kv_heads = np.maximum(model.kv_heads / part.tp_size, 1.0)
     kv_bytes = part.tokens * kv_heads * (model.head_dim + model.v_head_dim) * device.activation_bytes * part.cp_size
     group = ring(part.cp_size, made.context_inside, wires)
-    return np.where(part.cp_size > 1, group.all_gather_time(kv_bytes), 0.0)
+    return where(part.cp_size > 1, group.all_gather_time(kv_bytes), 0.0)
 
 
 def step_times(
@@ -97,10 +97,10 @@ def step_times(
     data_overlap: Flag, bucket_size: Byte, balanced: Flag,
 ) -> StepTimes:  # fmt: skip
     """The whole step."""
-    again = np.where(recompute == FULL, layer.forward, 0.0)
+    again = where(recompute == FULL, layer.forward, 0.0)
     scores_again = (recompute != NONE) & (recompute != FULL) & (attention_kernel == UNFUSED)
-    again = again + np.where(scores_again, layer.attention_forward, 0.0)
-    again = again + np.where(recompute == EXPERTS, layer.experts_forward, 0.0)
+    again = again + where(scores_again, layer.attention_forward, 0.0)
+    again = again + where(recompute == EXPERTS, layer.experts_forward, 0.0)
     backward = layer.backward + again
     layer_shown = layer.forward + backward + comm.tensor + comm.expert
     layers = mix.layers
@@ -112,11 +112,11 @@ def step_times(
     fair_beat = np.minimum(
         _beat(fewer, layers, layer_shown, head, pp_size), _beat(more, layers, layer_shown, head, pp_size)
     )
-    beat = np.where(balanced, np.minimum(even_beat, fair_beat), even_beat)
+    beat = where(balanced, np.minimum(even_beat, fair_beat), even_beat)
 
     message = part.tokens / tp_size * model.hidden * device.activation_bytes
-    hop = np.where(pp_size > 1, neighbour_time(message, made.stages_apart, wires), 0.0)
-    hidden_hops = np.where(made.chunks > 1, constants.pipeline_overlap, 0.0)
+    hop = where(pp_size > 1, neighbour_time(message, made.stages_apart, wires), 0.0)
+    hidden_hops = where(made.chunks > 1, constants.pipeline_overlap, 0.0)
     pipeline = 2.0 * hop * (made.microbatches * made.chunks * (1.0 - hidden_hops) + (pp_size - 1.0))
     bubble = (whole - beat) / made.chunks
     steady = made.microbatches * beat
@@ -129,7 +129,7 @@ def step_times(
 
     busy = made.microbatches * whole / pp_size
     share = made.microbatches * layers / pp_size
-    context_layer = layer.context * np.where(recompute == FULL, 4.0 / 3.0, 1.0)
+    context_layer = layer.context * where(recompute == FULL, 4.0 / 3.0, 1.0)
     tensor, context, expert = share * comm.tensor, share * context_layer, share * comm.expert
     return StepTimes(
         compute=busy - tensor - context - expert,
@@ -162,26 +162,26 @@ def _data_parallel(
     peers = ring(made.expert_replicas, made.expert_data_inside, wires)
     bucket = otherwise(bucket_size, gradient_bytes * BUCKET_PARAMS * np.maximum(40.0, made.data_ranks))
     starts = np.maximum(own.whole * gradients / bucket - 1.0, 0.0) * group.latency
-    across = np.where((zero_stage >= 3) & (data_shards < made.data_ranks), 2.0, 1.0)
+    across = where((zero_stage >= 3) & (data_shards < made.data_ranks), 2.0, 1.0)
     shard_group = ring(data_shards, np.minimum(made.data_inside, data_shards), wires)
-    experts_move = np.where(own.experts > 0, 1.0, 0.0)
+    experts_move = where(own.experts > 0, 1.0, 0.0)
     reduce = across * group.all_gather_time(own.whole * gradients) + starts
     reduce = reduce + experts_move * peers.all_gather_time(own.experts * gradients)
     gather = shard_group.all_gather_time(own.whole * wide) + starts
     gather = gather + experts_move * peers.all_gather_time(own.experts * wide)
 
-    can_hide = np.where(data_overlap, constants.data_hidden, 0.0)
+    can_hide = where(data_overlap, constants.data_hidden, 0.0)
     last_one = 1.0 / np.maximum(made.stage_layers, 1.0)
     forward_cover = can_hide * made.stage_layers * forward
     backward_cover = can_hide * made.stage_layers * backward
-    update = np.where(zero_stage >= 1, _shown(own.trained * gather, forward_cover, last_one), 0.0)
-    once = _shown(np.where(zero_stage >= 1, 1.0, 2.0) * reduce, backward_cover, last_one) + update
+    update = where(zero_stage >= 1, _shown(own.trained * gather, forward_cover, last_one), 0.0)
+    once = _shown(where(zero_stage >= 1, 1.0, 2.0) * reduce, backward_cover, last_one) + update
 
-    start = (made.stage_layers * np.where(data_overlap, 1.0, LAYER_TENSORS) - 1.0) * group.latency
+    start = (made.stage_layers * where(data_overlap, 1.0, LAYER_TENSORS) - 1.0) * group.latency
     gather = gather + start
     every = _shown(gather, forward_cover, last_one) + _shown(gather + reduce + start, backward_cover, last_one)
-    shown = np.where(zero_stage >= 3, made.microbatches * every, once)
-    return np.where(made.data_ranks > 1, shown, 0.0)
+    shown = where(zero_stage >= 3, made.microbatches * every, once)
+    return where(made.data_ranks > 1, shown, 0.0)
 
 
 def _beat(stage_layers: Count, layers: Count, layer: Second, head: Second, pp_size: Count) -> Second:
@@ -205,6 +205,6 @@ def _update(
 ) -> Second:
     """The optimizer reads the gradient, reads and writes master weights and two moments, and writes the weights."""
     traffic = (gradient_bytes + 24.0 + device.activation_bytes) * own.trained
-    dense = own.whole / np.where(zero_stage >= 1, data_shards, 1.0)
-    experts = own.experts / np.where(zero_stage >= 1, made.expert_replicas, 1.0)
+    dense = own.whole / where(zero_stage >= 1, data_shards, 1.0)
+    experts = own.experts / where(zero_stage >= 1, made.expert_replicas, 1.0)
     return traffic * (dense + experts) / (constants.memory_fraction * device.memory_bandwidth)
