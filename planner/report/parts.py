@@ -37,6 +37,11 @@ BREAKDOWNS = (
          "data_comm_time", "bubble_time", "optimizer_time", "overhead_time"), "s",
     ),
     Breakdown(
+        "one decode step", "decode_step_time",
+        ("decode_products_time", "decode_experts_time", "decode_attention_time", "decode_exchange_time",
+         "decode_overhead_time"), "s",
+    ),
+    Breakdown(
         "memory of the fullest accelerator", "memory_per_accelerator",
         ("memory_weights", "memory_gradients", "memory_optimizer", "memory_activations", "memory_logits",
          "memory_buffers", "memory_framework"), "byte",
@@ -64,6 +69,6 @@ def breakdown(given: Breakdown, trial: Mapping[str, Any]) -> tuple[Part, ...]:
 
 
 def _part_name(name: str) -> str:
-    for affix in ("memory_", "_per_accelerator", "_time"):
+    for affix in ("memory_", "decode_", "_per_accelerator", "_time"):
         name = name.removeprefix(affix).removesuffix(affix)
     return words.title(name).replace("comm", "communication")
