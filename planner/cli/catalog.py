@@ -56,12 +56,13 @@ def _entries(catalog: Catalog, kind: str, as_json: bool) -> None:
 _KEY_FIGURES = {
     "model": ("params_total", "params_active", "layers", "hidden", "max_context"),
     "hardware": ("memory_capacity", "memory_bandwidth", "peak_flops_bf16", "link_bandwidth", "tdp", "price_per_hour"),
-    "node": ("accelerator", "accelerators_per_node", "nic_bandwidth"),
+    "node": ("hardware", "accelerators_per_node", "nic_bandwidth"),
     "fabric": ("bandwidth", "latency"),
-    "fleet": ("accelerator", "n_accelerators", "nic_bandwidth"),
-    "price": ("item", "terms", "provider", "price_per_hour", "date"),
+    "fleet": ("hardware", "n_accelerators", "nic_bandwidth"),
+    "price": ("hardware", "terms", "provider", "price_per_hour", "date"),
     "grid": ("carbon_intensity", "electricity_price", "pue"),
     "precision": ("compute", "weight", "activation"),
+    "constant": ("value",),
 }
 """What a list of entries shows of each; everything stands under its name."""
 
