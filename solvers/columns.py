@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -180,6 +181,15 @@ def where(condition: Array, then: Array, otherwise: Array) -> Array:
     if np.ndim(condition) == 0:
         return then if condition else otherwise
     return np.where(condition, then, otherwise)
+
+
+def either(
+    condition: Array, then: Callable[[], tuple[Array, ...]], otherwise: Callable[[], tuple[Array, ...]]
+) -> tuple[Array, ...]:
+    """Row by row the columns of one function or of the other; for a single condition only the one is called."""
+    if np.ndim(condition) == 0:
+        return then() if condition else otherwise()
+    return tuple(where(condition, one, other) for one, other in zip(then(), otherwise(), strict=True))
 
 
 def given(value: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.columns import Array, Byte, Flop, Second, Token, given, otherwise, where
+from solvers.columns import Array, Byte, Flop, Second, Token, either, given, otherwise, where
 from solvers.formulas.kernels import Kernels, smooth_maximum
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.plan import at_efficiency, usable
@@ -36,18 +36,13 @@ def single_pass(plan: Any) -> dict[str, Array]:
     is_net = model.hidden == 0.0
     tokens = where(is_net, 0.0, otherwise(plan.seq_len, np.minimum(WORDS, model.max_context)))
     passes = where(training, TRAINING_PASSES, 1.0)
-    net = net_pass(model, plan.batch_size, device, kernels, engine)
-    rate = rates(plan.device, plan.constants, tokens, FUSED, plan.efficiency)
-    learned = net_times(model, device, plan.constants, plan.batch_size, rate)
-    net_time = where(training, learned.forward + learned.backward, net[0])
-    net_work = where(training, TRAINING_PASSES * plan.batch_size * model.forward_flops / rate.convolution, net[1])
-    text = sequence_pass(model, plan.batch_size, np.maximum(tokens, 1.0), passes, device, kernels, engine)
+    spent, compute, moving, work, overhead = either(
+        is_net,
+        lambda: _net(plan, tokens, training, device, kernels, engine),
+        lambda: sequence_pass(model, plan.batch_size, np.maximum(tokens, 1.0), passes, device, kernels, engine),
+    )
     update = training * model.params_total * UPDATE_TRAFFIC / (kernels.elementwise_fraction * device.memory_bandwidth)
-    latency = where(is_net, net_time, text[0]) + update
-    compute = where(is_net, net_work, text[1])
-    memory = where(is_net, where(training, net_time - net_work, net[2]), text[2]) + update
-    work = where(is_net, model.forward_flops * plan.batch_size, text[3]) * passes
-    overhead = where(is_net, net[3], text[4])
+    latency, memory, work = spent + update, moving + update, work * passes
     stored = model.params_total * where(training, TRAINING_STATE, device.weight_bytes)
     kept = where(
         is_net, model.forward_traffic / 4.0, tokens * model.hidden * device.activation_bytes * model.layers * 17.0
@@ -71,6 +66,19 @@ def single_pass(plan: Any) -> dict[str, Array]:
         | flag(plan.device.precision_supported == 0.0, PRECISION_UNSUPPORTED)
         | flag(given(plan.seq_len) & (tokens > model.max_context), CONTEXT_EXCEEDED),
     }
+
+
+def _net(
+    plan: Any, tokens: Token, training: Array, device: Device, kernels: Kernels, engine: Engine
+) -> tuple[Second, Second, Second, Flop, Second]:
+    """A net forward, or trained as `DistributedModel` does it: (time, arithmetic, traffic, forward work, launches)."""
+    model, batch = plan.model, plan.batch_size
+    forward, arithmetic, traffic, launches = net_pass(model, batch, device, kernels, engine)
+    rate = rates(plan.device, plan.constants, tokens, FUSED, plan.efficiency)
+    learned = net_times(model, device, plan.constants, batch, rate)
+    time = where(training, learned.forward + learned.backward, forward)
+    compute = where(training, TRAINING_PASSES * batch * model.forward_flops / rate.convolution, arithmetic)
+    return time, compute, where(training, time - compute, traffic), model.forward_flops * batch, launches
 
 
 def net_pass(
