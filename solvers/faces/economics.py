@@ -103,6 +103,7 @@ class EconomicsAnswer:
     cost_per_sample: UsdPerSample = column("one sample")
     cost_per_query: Usd = column("one question, all samples together")
     cost_per_correct_answer: Usd = column("one question answered rightly")
+    carbon_per_query: Gram = column("carbon dioxide equivalent of the electricity for one question")
     cost_per_run: Usd = column("the whole run")
     run_time: Second = column("the whole run")
     facility_power: Watt = column("power at the meter: servers and overhead of the site")
@@ -146,6 +147,7 @@ class EconomicsModel(Solver):
             cost_per_sample=cost_per_hour / (HOUR * plan.busy_fraction * samples),
             cost_per_query=cost_per_token * plan.tokens_per_query,
             cost_per_correct_answer=cost_per_token * plan.tokens_per_query / np.maximum(plan.answer_accuracy, 1e-9),
+            carbon_per_query=used.power / pace * plan.tokens_per_query * grid.carbon_intensity,
             cost_per_run=cost_per_hour * (duration / HOUR),
             run_time=duration,
             facility_power=used.power,

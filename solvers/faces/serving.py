@@ -10,6 +10,7 @@ from solvers.columns import (
     Choice,
     Count,
     Flag,
+    Joule,
     PerSecond,
     Ratio,
     Reasons,
@@ -107,6 +108,8 @@ class ServingPlan:
     efficiency: Ratio = parameter(
         "replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1
     )
+    lora_slots: Count = parameter("low-rank adapters held beside the weights", default=0, integer=True, minimum=0)
+    lora_rank: Count = parameter("rank of the adapters", default=16, integer=True, minimum=1)
     draft_method: Choice = parameter(
         "how tokens are drafted: by the drafting model where one is named, not at all, by one layer on the target's "
         "features (EAGLE-3), by multi-token prediction, by Medusa's heads, or by a look-up in the text",
@@ -179,6 +182,8 @@ class ServingAnswer:
     break_even_batch: Sample = column("batch at which speculation stops paying (0: it never pays)")
     n_accelerators: Count = column("accelerators of the whole plan")
     accelerator_power: Watt = column("mean power of one accelerator")
+    energy_per_request: Joule = column("energy of the accelerators for one request, at this load")
+    tokens_per_query: Token = column("generated tokens of one request")
     bottleneck: Choice = column(
         "what most of a decode step goes into", choices=("Compute", "Memory", "Communication", "Overhead")
     )

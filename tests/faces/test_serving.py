@@ -124,3 +124,16 @@ def test_sampling_by_top_p_sorts_the_vocabulary():
     greedy = solve("Qwen3-8B", "H100", batch_size=256)
     sorted_ = solve("Qwen3-8B", "H100", batch_size=256, sampling="top_p")
     assert sorted_.itl.m_as("ms") - greedy.itl.m_as("ms") > 5
+
+
+def test_adapters_take_memory_beside_the_weights():
+    """Rank 16 on all seven products of Llama-3-8B: 41.9 M parameters, 84 MB at 16 bit, for each slot."""
+    plain, adapted = (ServingModel().solve("Llama3_8B", "H100", lora_slots=n, lora_rank=16) for n in (0, 8))
+    more = adapted.weights_per_accelerator.m_as("byte") - plain.weights_per_accelerator.m_as("byte")
+    assert more == pytest.approx(8 * 41.94e6 * 2, rel=0.01)
+    assert adapted.kv_pool < plain.kv_pool
+
+
+def test_energy_of_a_request_falls_with_the_batch():
+    alone, crowd = (ServingModel().solve("Llama3_8B", "H100", batch_size=b).energy_per_request for b in (1, 64))
+    assert 5 < alone / crowd < 60

@@ -13,7 +13,7 @@ from solvers.formulas.kernels import Kernels
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.disaggregated import passed_tokens, prefill_replicas, transfer_time
 from solvers.formulas.serving.drafting import drafting_of, drafting_reasons, speculated, with_draft
-from solvers.formulas.serving.memory import cache_on_rank, largest_batch, ledger
+from solvers.formulas.serving.memory import adapters_on_rank, cache_on_rank, largest_batch, ledger
 from solvers.formulas.serving.plan import (
     KV_BYTES,
     Lengths,
@@ -67,6 +67,8 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     book = ledger(
         model, layout, request.longest, otherwise(plan.memory_utilization, engine.memory_share), device, engine
     )
+    adapters = adapters_on_rank(model, layout, plan.lora_slots, plan.lora_rank)
+    book = dataclasses.replace(book, weights=book.weights + adapters, pool=book.pool - engine.pool_share * adapters)
     held = where(static, request.longest, request.context)
     sequence_bytes = cache_on_rank(model, layout, 1.0, held, kv_bytes)
     drafted = drafting_of(plan) if drafting else None
@@ -158,6 +160,7 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     reasons = serving_reasons(plan, layout, request, book, needed, most, load, streams, split)
     if drafted is not None:
         reasons = reasons | drafting_reasons(plan, drafted, request.context)
+    power = mean_power(plan, request, decode, state.tpot, requests / accelerators, kernels, device)
     return {
         "itl": itl,
         "tpot": state.tpot,
@@ -209,7 +212,9 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
         "best_draft_tokens": np.zeros_like(itl) if guess is None else guess.best_draft_tokens,
         "break_even_batch": np.zeros_like(itl) if guess is None else guess.break_even_batch,
         "n_accelerators": accelerators,
-        "accelerator_power": mean_power(plan, request, decode, state.tpot, requests / accelerators, kernels, device),
+        "accelerator_power": power,
+        "energy_per_request": power * accelerators / np.maximum(requests, SHORTEST),
+        "tokens_per_query": request.output * np.ones_like(itl),
         "bottleneck": busiest_of(decode),
         "reasons": reasons,
     }  # fmt: skip

@@ -69,6 +69,19 @@ def ledger(
     return Ledger(weights, activation_peak, reserved, limit, pool)
 
 
+def adapters_on_rank(model: Architecture, layout: Layout, slots: Count, rank: Count) -> Byte:
+    """Bytes of 16-bit low-rank adapters on one rank, for every product of attention and of dense MLPs.
+
+    The half of an adapter that faces the divided side of its product is divided by tensor parallelism, the other is
+    copied (Hu et al. 2021, arXiv:2106.09685; slots are allocated up front, as vLLM does with max_loras).
+    """
+    blocks, wide = model.attention_layers + model.sliding_layers, model.mlp_matrices - 1.0
+    copied = blocks * 4.0 * model.hidden + model.mlp_layers * (wide + 1.0) * model.hidden
+    heads = (model.heads + 2.0 * model.kv_heads) * model.head_dim + model.heads * model.v_head_dim
+    divided = blocks * heads + model.mlp_layers * (wide + 1.0) * model.ffn_hidden
+    return 2.0 * slots * rank * (copied + divided / layout.tp_size) / layout.pp_size
+
+
 def cache_on_rank(model: Architecture, layout: Layout, sequences: Sample, context: Token, kv_bytes: Byte) -> Byte:
     """Bytes of cache that `sequences` of a replica at a context take on one rank."""
     each = sequence_cache_bytes(model, layout.tp_size, kv_bytes, context) / layout.pp_size
