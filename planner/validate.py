@@ -115,7 +115,7 @@ def validate(path: str | Path, catalog: Any = None) -> Validation:
 
 def predictions(table: pd.DataFrame, task: Task, catalog: Any) -> pd.DataFrame:
     """One row for each measured figure of the file, with its prediction or the reason why there is none."""
-    found = prepare(table, task.numbers, task.words, task.measured, task.memory)
+    found = prepare(table, task.numbers, task.words, task.measured, task.memory, task.noted)
     made = [p for p in _predicted(found.usable, task, catalog) if len(p)]
     answered = pd.concat(made, ignore_index=True) if made else pd.DataFrame({"id": pd.Series(dtype=str)})
     answered = answered.reindex(columns=list(dict.fromkeys([*_ANSWERED, *answered.columns])))

@@ -14,6 +14,7 @@ import pandas as pd
 from planner.validation.serving import columns_of, plan_of
 from planner.validation.serving_rows import engine_of, format_of
 from solvers.catalog import CatalogError
+from solvers.lowering.serving import ROOMY
 from solvers.reasons import codes
 
 GIB = 2.0**30
@@ -23,8 +24,12 @@ MEASURED = {
     "kv_cache_gib_per_gpu": "kv_pool",
     "kv_tokens": "kv_pool_tokens",
     "kv_bytes_per_token_per_gpu": "kv_bytes_per_token",
+    "total_memory_gb": "memory_per_accelerator",
 }
 """Measured columns, and the columns of `ServingModel` that answer."""
+UNITS = {"_gib": GIB, "_gib_per_gpu": GIB, "_gb": 1e9}
+CHUNKED = 8192.0, 2048.0
+"""Tokens that vLLM's engine V1 passes at once, on devices of much memory and of little (its documentation)."""
 SPREAD = 1.15
 """Factor within which four of five ledger entries lay."""
 
@@ -75,12 +80,25 @@ def _chip(words: str) -> str:
     return known.get(words, re.sub(r"\s+", "", words) if words.upper().startswith("RTX") else words)
 
 
+def _chunked(rows: pd.DataFrame, entries: pd.DataFrame) -> pd.Series:
+    """Tokens that the engine passes at once where its version settles it: V1 splits prompts, V0 passes them whole."""
+    newer = rows["engine"].astype(str).str.contains(r"\bV1\b|v?0\.(?:8\.[3-9]|9|[1-9][0-9])|v?1\.[0-9]", case=False)
+    memory = entries["hardware"].map(lambda h: h.get("memory_capacity") or 0.0)
+    return pd.Series(np.where(memory > ROOMY, *CHUNKED), index=rows.index).where(newer)
+
+
 def _figures(rows: pd.DataFrame, entries: pd.DataFrame) -> pd.DataFrame:
     total = rows["gpu_total_gib"].to_numpy(float) * GIB
     columns = {
         "tp_size": rows["tp"].fillna(1.0).to_numpy(float),
-        "seq_len": rows["max_model_len"].fillna(2048.0).to_numpy(float),
-        "memory_utilization": rows["gpu_mem_util"].fillna(0.9).to_numpy(float),
+        "seq_len": np.where(rows["input_tokens"].notna(), np.nan, rows["max_model_len"].fillna(2048.0)),
+        "memory_utilization": rows["gpu_mem_util"].to_numpy(float),
+        "batching": rows["total_memory_gb"].notna().to_numpy(int),
+        "batch_size": rows["batch_size"].fillna(1.0).to_numpy(float),
+        "input_tokens": rows["input_tokens"].to_numpy(float),
+        "output_tokens": rows["output_tokens"].fillna(256.0).to_numpy(float),
+        "max_num_sequences": rows["max_num_sequences"].to_numpy(float),
+        "max_batched_tokens": rows["max_batched_tokens"].fillna(_chunked(rows, entries)).to_numpy(float),
     }
     plan = plan_of("ServingModel", entries, columns)
     object.__setattr__(plan.device, "memory_capacity", np.where(np.isnan(total), plan.device.memory_capacity, total))
@@ -97,7 +115,7 @@ def _figures(rows: pd.DataFrame, entries: pd.DataFrame) -> pd.DataFrame:
         for measured, column in MEASURED.items():
             if pd.isna(rows[measured][place]):
                 continue
-            scale = GIB if measured.endswith(("_gib", "_gib_per_gpu")) else 1.0
+            scale = next((unit for ending, unit in UNITS.items() if measured.endswith(ending)), 1.0)
             value = float(np.broadcast_to(answer[column], len(rows))[place]) / scale
             made.append(shared | {
                 "metric": measured, "measured": rows[measured][place], "predicted": value, "low": value / SPREAD,

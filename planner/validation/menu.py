@@ -19,7 +19,8 @@ class Task:
 
     `tells` are the columns that a file of this kind has and no other; `measured` those that hold measured values;
     `layout` those that may differ between rows whose order we claim to predict; `cell` names the family of a row
-    where the file has no `family`; `memory` are columns of measured memory beside the measured value.
+    where the file has no `family`; `memory` are columns of measured memory beside the measured value; `noted`
+    are columns that are read from the notes where they are not there, each with what it looks like.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Task:
     measured: tuple[str, ...] = ("value",)
     cell: str = "family"
     memory: tuple[str, ...] = ()
+    noted: tuple[tuple[str, str], ...] = ()
     sweeps: bool = False
 
     @property
@@ -104,11 +106,18 @@ TASKS = (
     Task(
         "memory",
         tells=("gpu_mem_util", "kv_cache_gib_per_gpu"),
-        numbers=("gpu_total_gib", "tp", "gpu_mem_util", "max_model_len"),
+        numbers=("gpu_total_gib", "tp", "gpu_mem_util", "max_model_len", "batch_size", "input_tokens", "output_tokens",
+                 "max_num_sequences", "max_batched_tokens"),
         words=("engine", "model", "gpu", "outcome", "flag", *_SOURCE),
         layout=("tp", "gpu_mem_util", "max_model_len"),
         measured=("weights_gib_per_gpu", "activation_peak_gib", "kv_cache_gib_per_gpu", "kv_tokens",
-                  "kv_bytes_per_token_per_gpu"),
+                  "kv_bytes_per_token_per_gpu", "total_memory_gb"),
+        noted=(
+            ("total_memory_gb", r"total memory ([0-9.]+) ?GB"), ("batch_size", r"\bbatch(?:[ _-]size)?[ =]([0-9]+)"),
+            ("input_tokens", r"\bisl[ =]([0-9]+)"), ("output_tokens", r"\bosl[ =]([0-9]+)"),
+            ("max_num_sequences", r"max[_-]num[_-]seqs[ =]([0-9]+)"),
+            ("max_batched_tokens", r"max[_-]num[_-]batched[_-]tokens[ =]([0-9]+)"),
+        ),
         cell="engine",
     ),
     Task(

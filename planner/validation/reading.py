@@ -90,6 +90,7 @@ def prepare(
     words: tuple[str, ...],
     measured: tuple[str, ...],
     memory: tuple[str, ...] = (),
+    noted: tuple[tuple[str, str], ...] = (),
 ) -> Measurements:
     """The frame with numbers as float64, absent columns added as missing, and an `id` of its own for every row.
 
@@ -99,8 +100,12 @@ def prepare(
         words: columns that hold words.
         measured: the columns that hold measured values; a row needs one of them above 0.
         memory: columns that hold measured memory; a row that has one needs no other value.
+        noted: columns that the notes hold where the file has none, each with the pattern of its figure.
     """
     made = frame.apply(lambda column: column.str.strip())
+    for name, pattern in noted:
+        if name not in made and "notes" in made:
+            made[name] = made["notes"].str.extract(pattern, flags=re.IGNORECASE)[0]
     refused: dict[int, str] = {}
     out = ran_out(made, measured, memory)
     for name in {*measured, *memory} & set(made.columns):

@@ -177,7 +177,6 @@ def plan_columns(rows: pd.DataFrame, entries: pd.DataFrame) -> dict[str, np.ndar
         "length_variation": variation_of(rows),
         "sampling": sorts_logits(rows).astype(int),
         "max_num_sequences": np.where(noted_batch(rows), clients, np.nan),
-        "memory_utilization": np.where(static | local, 0.97, np.nan),
     }
 
 

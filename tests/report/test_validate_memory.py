@@ -58,3 +58,16 @@ def test_memory_is_scored_beside_speed(tmp_path: Path) -> None:
     assert found.memory["f"].rows == 2
     assert 0 < found.memory["f"].median_ape < 0.6
     assert found.overall.rows == 1
+
+
+def test_a_ledger_that_says_its_total_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "memory.csv"
+    path.write_text(
+        "id,engine,model,gpu,gpu_total_gib,tp,gpu_mem_util,max_model_len,kv_cache_gib_per_gpu,outcome,notes\n"
+        "a,FasterTransformer,GPT-6.7B FP16,A100-80GB,,1,,,,ok,batch 8 isl 512 osl 32: total memory 18.72 GB\n"
+        "b,vLLM v0.11.0,Llama-3.3-70B-FP8,H100 80GB,79.18,1,0.9,16000,,FAIL,no KV room\n"
+    )
+    found = validate(path)
+    assert found.overall.refused == 0
+    assert found.cells["FasterTransformer", "total_memory_gb"].median_ape < 0.05
+    assert (found.memory[""].oom_cases, found.memory[""].oom_recalled) == (1, 1)

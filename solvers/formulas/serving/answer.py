@@ -55,6 +55,7 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     engine = dataclasses.replace(
         engine,
         max_sequences=otherwise(plan.max_num_sequences, engine.max_sequences),
+        profile_sequences=otherwise(plan.max_num_sequences, engine.profile_sequences),
         max_batched_tokens=otherwise(plan.max_batched_tokens, engine.max_batched_tokens),
     )
     device = usable(plan.device, engine)
@@ -64,8 +65,9 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     rates = step_rates(model, layout, device, kernels, engine)
 
     # memory
+    passing_together = where(static, plan.batch_size / layout.dp_size * request.prompt, request.longest)
     book = ledger(
-        model, layout, request.longest, otherwise(plan.memory_utilization, engine.memory_share), device, engine
+        model, layout, passing_together, otherwise(plan.memory_utilization, engine.memory_share), device, engine
     )
     adapters = adapters_on_rank(model, layout, plan.lora_slots, plan.lora_rank)
     book = dataclasses.replace(book, weights=book.weights + adapters, pool=book.pool - engine.pool_share * adapters)

@@ -56,6 +56,7 @@ class Engine:
     train_prompts: Ratio = column("prompts of its own length that a request waits for where clients stay in step")
     dispersion: Ratio = column("how fast the variation of lengths brings clients out of step")
     burst_share: Ratio = column("share of the other clients' prompts that a request waits for when all start together")
+    host_embedding: Ratio = column("share of the token embedding that stays in the host's memory")
     non_torch_bytes: Byte = column("memory of the driver and the libraries on one device")
     group_bytes: Byte = column("memory of the collectives' buffers when devices work together")
     graph_bytes: Byte = column("memory of captured graphs, where the engine counts it")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.columns import Byte, Count, Ratio, Sample, Token
+from solvers.columns import Byte, Count, Ratio, Sample, Token, where
 from solvers.formulas.serving.constants import Engine
 from solvers.formulas.serving.step import Layout
 from solvers.formulas.transformer import layer_params, sequence_cache_bytes
@@ -28,7 +28,8 @@ def weights_on_rank(model: Architecture, layout: Layout, device: Device, engine:
     """Bytes of weights on the fullest rank.
 
     Attention and MLPs are divided by tensor parallelism, experts by the whole group, layers by pipeline stages; the
-    two ends of a pipeline hold the embedding and the head at 16 bit. Norms and other small parts stay at 16 bit.
+    two ends of a pipeline hold the embedding and the head at 16 bit. Norms and other small parts stay at 16 bit. Local
+    engines look tokens up on the host, and leave the embedding there.
     """
     params = layer_params(model)
     blocks = model.attention_layers + model.sliding_layers
@@ -41,8 +42,9 @@ def weights_on_rank(model: Architecture, layout: Layout, device: Device, engine:
     experts = (
         model.moe_layers * model.num_experts * params.expert * device.weight_bytes / (layout.tp_size * layout.dp_size)
     )
-    ends = (params.head + params.embedding) * engine.head_weight_bytes / layout.tp_size
-    return (dense + experts) / layout.pp_size + ends / (1.0 + (layout.pp_size > 1))
+    looked_up = params.embedding * (1.0 - engine.host_embedding)
+    ends = where(layout.pp_size > 1.0, np.maximum(params.head, looked_up), params.head + looked_up)
+    return (dense + experts) / layout.pp_size + ends * engine.head_weight_bytes / layout.tp_size
 
 
 def ledger(

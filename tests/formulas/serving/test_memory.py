@@ -88,3 +88,35 @@ def test_drafts_take_memory() -> None:
     more = drafted.weights_per_accelerator - plain.weights_per_accelerator
     assert more > Q_("7 GiB")
     assert drafted.max_batch_size < plain.max_batch_size
+
+
+def test_two_cards_share_the_heads_and_hold_no_more_tokens_than_one_of_them() -> None:
+    """R1-Distill-Qwen-14B on two RTX 4090: 96 KiB a token on each; the tokens of one pool, not of two."""
+    answer = solve("R1-Distill-Qwen-14B", "RTX4090", tp_size=2, seq_len=4096)
+    assert answer.kv_bytes_per_token.m_as("KiB/token") == pytest.approx(96.0)
+    assert answer.kv_pool_tokens.m_as("token") == pytest.approx(answer.kv_pool.m_as("KiB") / 96.0)
+
+
+def test_a_smaller_engine_sizes_its_sampler_for_fewer_and_keeps_more_for_the_cache() -> None:
+    few = solve("Llama-3.1-8B", "RTX3090", seq_len=2048, max_num_sequences=16)
+    many = solve("Llama-3.1-8B", "RTX3090", seq_len=2048)
+    assert few.kv_pool > many.kv_pool + Q_("0.5 GiB")
+
+
+def test_local_engines_leave_the_embedding_on_the_host() -> None:
+    """llama.cpp runs Llama-3-70B at FP16 on six RTX 3090 (XiongjieDai/GPU-Benchmarks-on-LLM-Inference, May 2024)."""
+    cards = dict(precision="fp16", engine="llama.cpp", pp_size=6, seq_len=1024)
+    assert solve("Llama-3-70B", "RTX3090", **cards).feasible
+    assert not solve("Llama-3-70B", "RTX3090", **cards | {"pp_size": 5}).feasible
+
+
+@pytest.mark.parametrize(
+    "batch, prompt, answer, total", [(1, 128, 8, 15.55), (64, 128, 8, 22.17), (8, 512, 32, 18.72), (64, 512, 32, 41.84)]
+)
+def test_a_static_batch_passes_its_prompts_together(batch: int, prompt: int, answer: int, total: float) -> None:
+    """GPT-6.7B at FP16 on A100: FasterTransformer, docs/gpt_guide.md, total memory in GB."""
+    found = solve(
+        "GPT-6.7B", "A100", precision="fp16", engine="FasterTransformer", batching="static", batch_size=batch,
+        input_tokens=prompt, output_tokens=answer,
+    )  # fmt: skip
+    assert found.memory_per_accelerator.m_as("GB") == pytest.approx(total, rel=0.05)
