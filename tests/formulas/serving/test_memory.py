@@ -105,7 +105,7 @@ def test_a_smaller_engine_sizes_its_sampler_for_fewer_and_keeps_more_for_the_cac
 
 def test_local_engines_leave_the_embedding_on_the_host() -> None:
     """llama.cpp runs Llama-3-70B at FP16 on six RTX 3090 (XiongjieDai/GPU-Benchmarks-on-LLM-Inference, May 2024)."""
-    cards = dict(precision="fp16", engine="llama.cpp", pp_size=6, seq_len=1024)
+    cards = {"precision": "fp16", "engine": "llama.cpp", "pp_size": 6, "seq_len": 1024}
     assert solve("Llama-3-70B", "RTX3090", **cards).feasible
     assert not solve("Llama-3-70B", "RTX3090", **cards | {"pp_size": 5}).feasible
 
