@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -76,5 +77,9 @@ def _invoke(arguments: list[str]) -> object:
 
 
 def main() -> None:
-    """The `planner` command."""
+    """The `planner` command. A request to end, or a terminal that goes away, interrupts it as Ctrl-C does."""
+    for name in ("SIGTERM", "SIGHUP"):
+        asked = getattr(signal, name, None)
+        if asked is not None and signal.getsignal(asked) is signal.SIG_DFL:
+            signal.signal(asked, signal.default_int_handler)
     sys.exit(run())

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from planner.dse.metrics import metrics_of
 from planner.dse.ranking import ranked, spoken
 from planner.dse.tracing import Traced, trace
-from planner.run.folder import FRONT, TRIALS
+from planner.run.folder import TRIALS
+from planner.run.summary import points_of
 from planner.run.trials import parts_in
 from solvers.complaints import InvalidInput
 
@@ -97,7 +98,7 @@ def _found(dse: DSE, evaluate: Evaluate, traced: Traced, study: Study, run: Run)
     }  # fmt: skip
     if info["feasible"]:
         rows = _leading(study, run, dse.top)
-        points = _points(study, rows)
+        points = points_of(study, rows)
         candidates = [_candidate(dse, evaluate, study, rows, points, i) for i in range(rows.num_rows)]
         if not all(_agrees(c["result"], study, rows, i) for i, c in enumerate(candidates[:CHECKED])):
             return None
@@ -115,7 +116,7 @@ def _found(dse: DSE, evaluate: Evaluate, traced: Traced, study: Study, run: Run)
 def _leading(study: Study, run: Run, top: int) -> pa.Table:
     """The trials that may be candidates: the best few by one objective, or the front of several."""
     if len(study.objectives) > 1:
-        return pq.read_table(run.path / FRONT)
+        return run.front_table()
     best: list[pa.Table] = []
     for part in parts_in(run.path / TRIALS)[0]:
         table = pq.read_table(part.path)
@@ -124,16 +125,7 @@ def _leading(study: Study, run: Run, top: int) -> pa.Table:
 
 
 def _best(study: Study, table: pa.Table, top: int) -> pa.Table:
-    return table.take(pa.array(np.argsort(_points(study, table)[:, 0], kind="stable")[:top]))
-
-
-def _points(study: Study, table: pa.Table) -> np.ndarray:
-    """The objectives of trials as they were kept."""
-    columns: dict[str, Any] = dict(study.fixed)
-    for goal in study.objectives:
-        columns |= {n: table.column(n).to_numpy() for n in goal.expression.takes if n in table.column_names}
-    values = [np.broadcast_to(g.minimised(columns), (table.num_rows,)) for g in study.objectives]
-    return np.stack(values, axis=1).astype(np.float64)
+    return table.take(pa.array(np.argsort(points_of(study, table)[:, 0], kind="stable")[:top]))
 
 
 def _params(dse: DSE, study: Study, labels: Mapping[str, Any], row: int) -> dict[str, Any]:

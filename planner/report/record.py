@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from planner.report.table import Table, indices
 from planner.run import load_run
-from planner.run.folder import FRONT, TRIALS
+from planner.run.folder import TRIALS
 from planner.run.tally import Tally
 from planner.run.trials import parts_in
 from planner.study import Study
@@ -80,12 +80,20 @@ def read_run(path: str | Path, study: Study | None = None) -> Record:
         tally.add(part.tally)
     files = [pq.ParquetFile(part.path) for part in parts]
     schema = files[0].schema_arrow
-    front = Table.of(pq.ParquetFile(path / FRONT).read() if (path / FRONT).is_file() else schema.empty_table())
+    front = _with_fixed(study, Table.of(run.front_table()))
     found = _Scan(study, files, set(front["trial"].tolist()))
     return Record(
         path, study, run.info, _columns(schema, study), front, found.others(), found.nearest_misses(tally.reasons),
         tally.rows, tally.feasible, dict(tally.reasons.most_common()), found.relaxed(), found.complete,
     )  # fmt: skip
+
+
+def _with_fixed(study: Study, table: Table) -> Table:
+    """The table with the fixed parameters that a goal takes: the same in every trial, they are no columns on disk."""
+    for name in dict.fromkeys(n for goal in study.objectives for n in goal.expression.takes):
+        if name in study.fixed and name not in table:
+            table = table.with_column(name, np.full(len(table), float(study.fixed[name][0])))
+    return table
 
 
 def _columns(schema: pa.Schema, study: Study) -> dict[str, Column]:
@@ -129,7 +137,7 @@ class _Scan:
             return
         first = -offset % stride
         if first < batch.num_rows:
-            self._kept.append(Table.of(batch.take(indices(np.arange(first, batch.num_rows, stride)))))
+            self._kept.append(self._table(batch.take(indices(np.arange(first, batch.num_rows, stride)))))
         single = batch.filter(pc.invert(batch.column("feasible")))
         if not single.num_rows:
             return
@@ -144,16 +152,19 @@ class _Scan:
     def _note_least(self, text: str, same: pa.RecordBatch) -> None:
         violation = Table.of(same.select(["violation"]))["violation"]
         row = int(np.argmin(np.where(np.isnan(violation), np.inf, violation)))
-        found = Table.of(same.slice(row, 1))
+        found = self._table(same.slice(row, 1))
         for code in text.split(","):
             held = self._least.get(code)
             if held is None or found["violation"][0] < held["violation"][0]:
                 self._least[code] = found
 
     def _note_better(self, code: str, same: pa.RecordBatch) -> None:
-        frame = Table.of(same)
+        frame = self._table(same)
         rows = {int(np.nanargmin(v)) for goal in self.study.objectives if np.isfinite(v := less(goal, frame)).any()}
         self._better.setdefault(code, []).append(frame.take(sorted(rows)))
+
+    def _table(self, batch: pa.RecordBatch) -> Table:
+        return _with_fixed(self.study, Table.of(batch))
 
     def others(self) -> Table:
         """The sample, without what is on the front."""

@@ -58,6 +58,8 @@ def counts(found: Findings) -> str:
     """How many plans were tried, how many fit, how many are on the front, and how fast that went."""
     record, info = found.record, found.record.info
     parts = [f"{record.trials:,} plans tried"]
+    if info.get("state") != "done":
+        parts.append(f"not at its end ({info.get('state')})")
     distinct = info.get("distinct")
     if isinstance(distinct, int) and distinct != record.trials:
         parts.append(f"{distinct:,} distinct")

@@ -60,23 +60,33 @@ class Run:
         """Every trial that was kept; units are in `.attrs["units"]`."""
         return frame_of(self.table(columns))
 
-    def front(self) -> pd.DataFrame:
-        """The non-dominated feasible trials, best first objective first."""
+    def front_table(self) -> pa.Table:
+        """The front as an Arrow table; that of the trials on disk where the run has not come to its end."""
         import pyarrow.parquet as pq
 
-        return frame_of(pq.read_table(self.path / FRONT))
+        if self.info["state"] == "done":
+            return pq.ParquetFile(self.path / FRONT).read()
+        from planner.run.summary import front_on_disk
+
+        return front_on_disk(self.path / TRIALS, self.study)
+
+    def front(self) -> pd.DataFrame:
+        """The non-dominated feasible trials, best first objective first."""
+        return frame_of(self.front_table())
 
     def best(self) -> pd.DataFrame:
         """The best feasible trial by each objective, and for several objectives the knee, as rows with those names."""
-        import pandas as pd
+        from planner.fronts import knee
+        from planner.run.summary import points_of
 
-        front, rows = self.front(), {}
+        table = self.front_table()
+        front, rows = frame_of(table), {}
         if len(front):
-            for goal in self.info["objectives"]:
-                rows[goal] = front[front["trial"] == self.info["best"][goal]].iloc[0]
+            points = points_of(self.study, table)
+            rows = {o.text: int(points[:, i].argmin()) for i, o in enumerate(self.study.objectives)}
             if len(rows) > 1:
-                rows["knee"] = front[front["trial"] == self.info["knee"]].iloc[0]
-        made = pd.DataFrame(list(rows.values()), index=list(rows), columns=front.columns).infer_objects()
+                rows["knee"] = knee(points)
+        made = front.iloc[list(rows.values())].set_axis(list(rows), axis=0)
         made.attrs = front.attrs
         return made
 

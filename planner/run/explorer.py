@@ -51,6 +51,10 @@ def explore(
     begun = time.perf_counter()
     if not isinstance(study, Study):
         study = load_study(study)
+    if storage is not None:
+        from planner.run.mirror import check_storage
+
+        check_storage(storage)
     path = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="planner-"))
     new = not path.exists() or not any(path.iterdir() if path.is_dir() else [path])
     folder = RunFolder.open(path, study, resume=resume)
@@ -85,8 +89,9 @@ def _explore(session: Session, workers: int, dask: str | None, storage: str | No
             explore_sampled(session)
         finish(session, storage)
     except KeyboardInterrupt as stop:
+        kept = session.count()
         session.end("interrupted")
-        raise RunInterrupted(path, session.tally.rows) from stop
+        raise RunInterrupted(path, kept) from stop
     except OSError as fault:
         session.end("failed", f"{fault.strerror or fault}")
         message = f"The trials could not be written to {path}: {fault.strerror or fault}."

@@ -25,12 +25,12 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from planner.run.evaluate import Evaluator
-from planner.run.folder import FRONT
 from planner.run.progress import Session
 from planner.run.trials import parts_in
 from planner.search import Batch
 from planner.study import Study
 from planner.study.space import Parameter
+from solvers.complaints import Complaint, InvalidInput
 
 if TYPE_CHECKING:
     from planner.run import Run
@@ -55,8 +55,23 @@ def write_journal(session: Session, front: pa.Table) -> None:
     aside.replace(path)
 
 
+def check_storage(storage: str) -> None:
+    """Open an Optuna storage before the first trial, so that a wrong address is told at once.
+
+    Raises:
+        InvalidInput: it cannot be opened.
+    """
+    try:
+        optuna.storages.get_storage(storage).get_all_studies()
+    except Exception as problem:  # whatever the driver of a database raises
+        told = str(problem).strip().splitlines() or [type(problem).__name__]
+        message = f"is no storage that Optuna can open: {told[0]}"
+        raise InvalidInput([Complaint(storage, message, "--storage")]) from None
+
+
 def write_storage(session: Session, front: pa.Table, storage: str) -> None:
     """Add to an Optuna storage what it does not hold yet."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)  # which study it made is nobody's question here
     study = optuna.create_study(
         storage=storage, study_name=study_name(session.study), directions=directions(session.study), load_if_exists=True
     )
@@ -79,8 +94,7 @@ def journal_study(run: Path) -> optuna.Study | None:
 def memory_study(run: Run) -> optuna.Study:
     """The same for a run without a journal, in memory."""
     study = optuna.create_study(study_name=study_name(run.study), directions=directions(run.study))
-    front = pq.read_table(run.path / FRONT)
-    study.add_trials(mirrored(run.study, Evaluator(run.study), run.path / "trials", front))
+    study.add_trials(mirrored(run.study, Evaluator(run.study), run.path / "trials", run.front_table()))
     return study
 
 

@@ -61,6 +61,13 @@ class Session:
         """Count a part that is on disk."""
         self.tally.add(part.tally)
 
+    def count(self) -> int:
+        """Count anew what is on disk, parts that other processes finished last among them; how many trials it is."""
+        self.tally = Tally()
+        for part in parts_in(self.folder.trials, self.study)[0]:
+            self.keep(part)
+        return self.tally.rows
+
     def tell(self, done: int, total: int, feasible: int, *, last: bool = False) -> None:
         """Call the progress callback, not too often."""
         now = time.perf_counter()

@@ -5,12 +5,15 @@ Shards are done here, by a pool of processes, or by Dask; who does one does not 
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
+import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +134,21 @@ def _start(data: Mapping[str, Any], folder: Path) -> None:
     _worker = Worker(load_study(data), folder)
 
 
+def _begin(data: Mapping[str, Any], folder: Path) -> None:
+    """Prepare a process of a pool: it leaves interrupts to the one that began it, and ends when that one does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _start(data, folder)
+
+
+def _end_with_parent() -> None:
+    """End at once when the process that began this one is gone: a killed run must not go on writing, nor linger."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
 def _do(shard: Shard) -> tuple[Part, np.ndarray]:
     """One shard in a process of its own: its part, and the objectives of the part's front."""
     assert _worker is not None
@@ -152,10 +170,9 @@ def _do_anywhere(data: Mapping[str, Any], folder: Path, shard: Shard) -> tuple[P
 def _spread(session: Session, shards: list[Shard], workers: int, dask: str | None, wanted: int) -> None:
     """Evaluate and write in other processes."""
     data, folder = session.study.data, session.folder.trials.absolute()
-    with session.timed("evaluate"):
-        for part, points in (
-            _dask(data, folder, shards, dask) if dask is not None else _pool(data, folder, shards, workers)
-        ):
+    done = _dask(data, folder, shards, dask) if dask is not None else _pool(data, folder, shards, workers)
+    with session.timed("evaluate"), contextlib.closing(done):  # an interrupt drops what no process has begun
+        for part, points in done:
             session.keep(part)
             session.front.add(points, np.array(part.front, dtype=np.int64))
             session.tell(session.tally.rows, wanted, session.tally.feasible)
@@ -163,23 +180,23 @@ def _spread(session: Session, shards: list[Shard], workers: int, dask: str | Non
 
 def _pool(
     data: Mapping[str, Any], folder: Path, shards: list[Shard], workers: int
-) -> Iterator[tuple[Part, np.ndarray]]:
+) -> Generator[tuple[Part, np.ndarray], None, None]:
     from concurrent.futures import as_completed
 
     workers = min(workers, len(shards))
-    with ProcessPoolExecutor(workers, get_context("spawn"), _start, (data, folder)) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (data, folder)) as pool:
         futures = [pool.submit(_do, shard) for shard in shards]
         try:
             for future in as_completed(futures):
                 yield future.result()
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
 def _dask(
     data: Mapping[str, Any], folder: Path, shards: list[Shard], address: str
-) -> Iterator[tuple[Part, np.ndarray]]:
+) -> Generator[tuple[Part, np.ndarray], None, None]:
     from solvers.complaints import Complaint, InvalidInput
 
     try:

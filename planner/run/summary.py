@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.fronts import EXACT_HYPERVOLUME_OBJECTIVES, hypervolume, knee, reference_point
+from planner.fronts import EXACT_HYPERVOLUME_OBJECTIVES, Front, hypervolume, knee, reference_point
+from planner.run.columns import TrialColumns
 from planner.run.evaluate import Rows
 from planner.run.folder import FRONT
 from planner.run.progress import Session
@@ -134,6 +135,27 @@ def front_table(session: Session) -> tuple[pa.Table, np.ndarray]:
     front = session.front
     order = np.lexsort(front.points.T[::-1]) if len(front.points) else np.arange(0)
     return rows_of(session, front.trials[order]), front.points[order]
+
+
+def front_on_disk(folder: Path, study: Study) -> pa.Table:
+    """The front of the trials that are on disk so far, ordered by the first objective."""
+    parts = parts_in(folder, study)[0]
+    candidates = np.array(sorted(t for p in parts for t in p.front), dtype=np.int64)
+    if not parts:
+        return TrialColumns(study).schema.empty_table()
+    table = _read(folder, study, candidates, pq.read_schema(parts[0].path))
+    front = Front(len(study.objectives))
+    front.add(points_of(study, table), np.arange(table.num_rows))
+    return table.take(pa.array(front.trials[np.lexsort(front.points.T[::-1])], pa.int64()))
+
+
+def points_of(study: Study, table: pa.Table) -> np.ndarray:
+    """The objectives of trials as they were kept; less is better."""
+    columns: dict[str, Any] = dict(study.fixed)
+    for goal in study.objectives:
+        columns |= {n: table.column(n).to_numpy() for n in goal.expression.takes if n in table.column_names}
+    values = [np.broadcast_to(g.minimised(columns), (table.num_rows,)) for g in study.objectives]
+    return np.stack(values, axis=1).astype(np.float64)
 
 
 def rows_of(session: Session, trials: np.ndarray) -> pa.Table:

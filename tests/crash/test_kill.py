@@ -97,3 +97,33 @@ if __name__ == "__main__":
     whole = planner.explore(study, tmp_path / "whole")
     pd.testing.assert_frame_equal(again.trials(), whole.trials(), check_exact=True)
     pd.testing.assert_frame_equal(again.front(), whole.front(), check_exact=True)
+
+
+def children(pid: int) -> list[str]:
+    """The processes that one began, by their numbers."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+@pytest.mark.crash
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks processes up in /proc")
+@pytest.mark.parametrize("asked", [signal.SIGKILL, signal.SIGTERM])
+def test_processes_that_share_a_grid_end_with_the_one_that_began_them(asked: signal.Signals, tmp_path: Path) -> None:
+    study, out = tmp_path / "layouts.yaml", tmp_path / "run"
+    study.write_text(STUDY + SEARCHES["grid"] + "\n")
+    arguments = ["planner", "run", str(study), "--out", str(out), "--workers", "2", "--quiet"]
+    code = f"import sys; sys.argv = {arguments!r}; from planner.cli import main; main()"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline and not list((out / "trials").glob("part-*")):
+        time.sleep(0.02)
+    begun = children(process.pid)
+    process.send_signal(asked)
+    said = process.communicate(timeout=60)[1]  # would wait for ever for a process that holds the other end of the pipe
+    while time.monotonic() < deadline and any(Path(f"/proc/{pid}").exists() for pid in begun):
+        time.sleep(0.02)
+    assert not [pid for pid in begun if Path(f"/proc/{pid}").exists()]
+    if asked == signal.SIGTERM:
+        assert process.returncode == 130
+        kept = planner.load_run(out)
+        assert f"{len(kept.trials()):,} finished trials are safe" in said
+        assert kept.info["trials"] == len(kept.trials()) < kept.study.space.size

@@ -331,12 +331,22 @@ def test_ctrl_c_keeps_what_is_finished(toy: Make, tmp_path: Path, method: str) -
         module.PAUSE = pause
     kept = planner.load_run(tmp_path / "r")
     assert kept.info["state"] == "interrupted"
+    assert sorted(kept.front()["trial"]) == sorted(planner.pareto(kept.trials(), kept.info["objectives"])["trial"])
+    assert set(kept.best()["trial"]) <= set(kept.front()["trial"])
+    assert len(kept.optuna_study().trials) == len(kept.trials())
     assert 100 <= len(kept.trials()) == kept.info["trials"] <= 200
     again = planner.explore(toy(settings), tmp_path / "r", resume=True)
     whole = planner.explore(toy(settings))
     assert same(again.trials(), whole.trials())
     assert same(again.front(), whole.front())
     assert again.info["hypervolume"] == whole.info["hypervolume"]
+
+
+def test_a_storage_that_cannot_be_opened_is_refused_before_the_first_trial(toy: Make, tmp_path: Path) -> None:
+    for url in ("foo://bar", "nothing", f"sqlite:///{tmp_path}/absent/x.db"):
+        with pytest.raises(InvalidInput, match="--storage"):
+            planner.explore(toy(), tmp_path / "r", storage=url)
+    assert not (tmp_path / "r").exists()
 
 
 def test_progress_comes_with_a_total_and_ends_full(toy: Make) -> None:

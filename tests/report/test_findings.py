@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from planner.report import read_report
 from planner.report.document import document
 from planner.report.summary import summary
 from planner.run import load_run
+from planner.run.explorer import explore
 from solvers.complaints import InvalidInput
 
 
@@ -134,3 +136,30 @@ def test_a_broken_part_is_left_out(serve: Path, tmp_path: Path) -> None:
     (copy / "trials" / "part-foreign.parquet").write_bytes(b"PAR1 and no more")
     pd.DataFrame({"a": [1]}).to_parquet(copy / "trials" / "other.parquet")
     assert read_report(copy).findings.record.trials == read_report(serve).findings.record.trials
+
+
+def summary_text(run: Path) -> str:
+    return "\n".join(line for _, line in summary(read_report(run).findings, []))
+
+
+def test_a_goal_may_take_what_is_fixed(tmp_path: Path) -> None:
+    goals = [{"minimize": "itl"}, {"maximize": "effective_throughput / input_tokens"}]
+    fixed = {"model": "Llama3_8B", "hardware": "H100", "input_tokens": 512}
+    asked = {"solvers": ["ServingModel"], "fixed": fixed, "space": {"batch_size": [1, 8, 64]}, "objectives": goals}
+    explore(asked, tmp_path / "run")
+    said = summary_text(tmp_path / "run")
+    assert "ighest effective_throughput / input_tokens" in said
+
+
+def test_a_run_that_was_stopped_says_so_and_shows_what_it_has(serve: Path, tmp_path: Path) -> None:
+    stopped = tmp_path / "run"
+    shutil.copytree(serve, stopped)
+    info = json.loads((stopped / "run.json").read_text())
+    gone = ("best", "knee", "hypervolume", "front")
+    kept = {k: v for k, v in info.items() if k not in gone}
+    (stopped / "run.json").write_text(json.dumps(kept | {"state": "interrupted"}))
+    (stopped / "front.parquet").unlink()
+    whole, found = read_report(serve).findings, read_report(stopped).findings
+    assert [p.trial for p in found.plans] == [p.trial for p in whole.plans]
+    assert "not at its end (interrupted)" in summary_text(stopped)
+    assert "not at its end" not in summary_text(serve)
