@@ -39,7 +39,7 @@ class Chain:
     """Solvers that run one after another, each taking by name what those before it made.
 
     Raises:
-        ChainError: a column would be overwritten, or one name has two units.
+        ChainError: a column would be overwritten or made after it is taken, or one name has two units.
     """
 
     def __init__(self, solvers: Sequence[Any]) -> None:
@@ -90,6 +90,11 @@ class Chain:
                 continue
             if name in self.outputs:
                 raise ChainError(f"{wiring.name} would overwrite {name}, which {self.outputs[name].made_by} makes")
+            taker = next((c for c in self.inputs.values() if name in (c.name, c.source)), None)
+            if taker is not None and taker.made_by != wiring.name:
+                raise ChainError(
+                    f"{taker.made_by} takes {name}, which {wiring.name} makes only after it: put {wiring.name} first"
+                )
             self.outputs[name] = column
 
     @staticmethod
