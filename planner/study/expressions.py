@@ -4,7 +4,7 @@
     sum         := product { ("+" | "-") product }
     product     := signed { ("*" | "/") signed }
     signed      := [ "-" | "+" ] atom
-    atom        := number [ unit { "/" unit } ] | name | Solver.name | "(" sum ")"
+    atom        := number [ ( unit | "1" ) { "/" unit } ] | name | Solver.name | "(" sum ")"
 
 No powers, no calls, nothing that is evaluated as code. Values are computed in SI base units; an expression that is a
 single column stays in that column's own unit.
@@ -41,6 +41,10 @@ class Names:
     columns: Mapping[str, Column]
     solvers: Mapping[str, frozenset[str]]
     """For each solver, the columns that it makes."""
+    silent: frozenset[str] = frozenset()
+    """Parameters that nobody gives, and that have no value of their own."""
+    canonical: Callable[[Column, str], str] = lambda _, word: word
+    """The name in the catalogue of an entry that is called by any of its names."""
 
     def column(self, name: str) -> Column:
         """The column meant by `name` or `Solver.name`.
@@ -53,6 +57,8 @@ class Names:
             raise ExpressionError(f"there is no solver {solver!r} in this chain{near(solver, self.solvers)}")
         if solver and short not in self.solvers[solver]:
             raise ExpressionError(f"{solver} makes no column {short!r}{near(short, self.solvers[solver])}")
+        if short in self.silent:
+            raise ExpressionError(f"{short} is not given here: put it into fixed or space")
         if short not in self.columns:
             raise ExpressionError(f"there is no column {short!r}{near(short, self.columns)}")
         return self.columns[short]
@@ -200,6 +206,10 @@ class Parser:
         if self.peek()[0] == "name":
             unit = self.peek()[1].replace("$", "USD")
             self.at += 1
+        elif self.peek() == ("number", "1"):  # 1000 1/s
+            self.at += 1
+            if not self._unit_follows():
+                self.at -= 1
         while self._unit_follows():
             unit = f"{unit or '1'}/{self.tokens[self.at + 1][1]}"
             self.at += 2

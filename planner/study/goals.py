@@ -130,15 +130,16 @@ def _missed(less: Evaluated, more: Evaluated, sign: str) -> Evaluated:
 def _worded(parser: Parser, text: str) -> Constraint | None:
     """`bottleneck == memory`, `is_stalled == false`: a choice, a name or a flag against one of its words."""
     kinds = [kind for kind, _ in parser.tokens]
-    if len(kinds) != 3 or kinds[0] != "name" or kinds[2] not in ("name", "word"):
+    if len(kinds) < 3 or kinds[:2] != ["name", "sign"] or kinds[2] not in ("name", "word"):
         return None
     column = parser.names.column(parser.tokens[0][1])
     if column.unit not in ("choice", "name", "bool"):
         return None
-    sign, word = parser.tokens[1][1], parser.tokens[2][1].strip("\"'")
+    sign = parser.tokens[1][1]
     if sign != "==":
         raise ExpressionError(f"{column.name} is not a number: only == compares it")
-    code, name = _code(column, word), column.name
+    word = text.partition("==")[2].strip().strip("\"'")  # names may hold signs: Llama-3-70B
+    code, name = _code(column, parser.names.canonical(column, word)), column.name
     return Constraint(text, (name,), lambda columns: np.where(columns[name] == code, 0.0, 1.0))
 
 

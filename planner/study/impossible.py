@@ -9,14 +9,25 @@ import numpy as np
 
 from planner.study.goals import Constraint
 from planner.study.space import Space
+from solvers.columns import Column
 
 MOST_CELLS = 1_000_000
 
 
+AMOUNTS = np.concatenate([[0.0], np.logspace(-30, 30, 241)])
+"""What a time, a size, a rate or a price may be: anything but negative."""
+
+
 def never_holds(
-    constraints: Sequence[Constraint], space: Space, fixed: Mapping[str, np.ndarray]
+    constraints: Sequence[Constraint], space: Space, fixed: Mapping[str, np.ndarray], made: Mapping[str, Column]
 ) -> Iterator[tuple[Constraint, ...]]:
-    """Constraints on parameters alone that hold nowhere in the space, each by itself, or else all of them together."""
+    """Constraints that hold nowhere: on a metric that would have to be negative, or on parameters alone.
+
+    Those on parameters are looked at each by itself, or else all of them together.
+    """
+    for condition in constraints:
+        if len(condition.takes) == 1 and condition.takes[0] in made and _negative(condition, made[condition.takes[0]]):
+            yield (condition,)
     decided = [c for c in constraints if all(_known(name, space, fixed) for name in c.takes)]
     alone = False
     for condition in decided:
@@ -28,6 +39,15 @@ def never_holds(
         held = _holds(decided, space, fixed)
         if held is not None and not held:
             yield tuple(decided)
+
+
+def _negative(condition: Constraint, column: Column) -> bool:
+    """Whether only a negative amount would do: every other misses by the whole of itself and of the limit."""
+    if column.unit in ("", "bool", "choice", "name"):
+        return False
+    with np.errstate(all="ignore"):
+        missed = np.broadcast_to(condition.violation({column.name: AMOUNTS}), AMOUNTS.shape)
+    return bool(((missed > 0) & ((missed >= 1) | (missed <= 1e-12))).all())
 
 
 def _known(name: str, space: Space, fixed: Mapping[str, np.ndarray]) -> bool:

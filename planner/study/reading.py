@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from planner import versions
@@ -16,6 +17,7 @@ from planner.study.wanted import constraints_of, objectives_of, options_of, refu
 from solvers.chain import Chain, ChainError
 from solvers.columns import Column
 from solvers.complaints import InvalidInput, near
+from solvers.lowering import SELECTORS
 
 
 def read_study(data: Any, name: str, place: Place, solvers: Mapping[str, Any] | None = None) -> Study:
@@ -43,8 +45,9 @@ def _study(notes: Notes, name: str, menu: Mapping[str, Any] | None) -> Study | N
     given = Given(notes, chain, catalog)
     problem = _bound(notes, chain, given)
     columns = _columns(chain, given)
-    names = Names(columns, {w.name: frozenset(w.says) - {"reasons"} for w in chain.wirings})
-    objectives, constraints = objectives_of(notes, names), constraints_of(notes, names)
+    says = {w.name: frozenset(w.says) - {"reasons"} for w in chain.wirings}
+    names = Names(columns, says, frozenset(chain.inputs) - frozenset(columns), partial(_canonical, catalog))
+    objectives, constraints = objectives_of(notes, names, given), constraints_of(notes, names)
     refuse_impossible(notes, constraints, given)
     options = options_of(notes, notes.section("search", dict), given.space, max(len(objectives), 1))
     if notes.complaints or problem is None:
@@ -112,6 +115,19 @@ def _bound(notes: Notes, chain: Chain, given: Given) -> Any:
             section = next((s for s in ("space", "fixed") if c.key in notes.section(s, dict)), "fixed")
             notes.complain((section, c.key), c.message)
         return None
+
+
+def _canonical(catalog: Any, column: Column, word: str) -> str:
+    """What the catalogue calls an entry that a person may call otherwise."""
+    from solvers.catalog import CatalogError
+
+    if column.unit != "name":
+        return word
+    try:
+        found: str = catalog.find(SELECTORS[column.name].kind, word).name
+    except CatalogError:
+        return word
+    return found
 
 
 def _columns(chain: Chain, given: Given) -> dict[str, Column]:

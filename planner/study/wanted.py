@@ -21,21 +21,25 @@ KEEP = ("all", "front")
 MOST_TRIALS = 2**53
 
 
-def objectives_of(notes: Notes, names: Names) -> tuple[Objective, ...]:
+def objectives_of(notes: Notes, names: Names, given: Given) -> tuple[Objective, ...]:
     made: list[Objective] = []
     listed = notes.section("objectives", list)
     if not listed:
         notes.complain(("objectives",), "a study has at least one, such as - maximize: effective_throughput")
-    for i, given in enumerate(listed):
+    for i, written in enumerate(listed):
         path = ("objectives", i)
         try:
-            if isinstance(given, dict) and len(given) == 1:
-                ((direction, text),) = given.items()
-            elif isinstance(given, str):
-                direction, text = split_objective(given)
+            if isinstance(written, dict) and len(written) == 1:
+                ((direction, text),) = written.items()
+            elif isinstance(written, str):
+                direction, text = split_objective(written)
             else:
                 raise ExpressionError("'maximize: column' or 'minimize: column' is due")
+            if text is None:
+                raise ExpressionError(f"{direction} what? a column is due, such as {direction}: effective_throughput")
             goal = objective(str(direction), str(text), names)
+            if all(name in given.fixed for name in goal.expression.takes):
+                raise ExpressionError(f"{text} is fixed: it is the same in every trial, so there is nothing to choose")
             if any(goal.expression.text == other.expression.text for other in made):
                 raise ExpressionError(f"{text} is an objective twice")
             made.append(goal)
@@ -63,7 +67,7 @@ def refuse_impossible(notes: Notes, constraints: tuple[Constraint, ...], given: 
     if notes.complaints:
         return
     texts = [" ".join(str(t).split()) for t in notes.section("constraints", list)]
-    for culprits in never_holds(constraints, given.space, given.fixed):
+    for culprits in never_holds(constraints, given.space, given.fixed, given.chain.outputs):
         path = ("constraints", texts.index(culprits[0].text))
         if len(culprits) == 1:
             notes.complain(path, f"{culprits[0].text!r} holds nowhere in the space")
@@ -104,7 +108,7 @@ def _whole(notes: Notes, given: Mapping[str, Any], key: str, low: int, high: int
     value = given.get(key)
     if value is None:
         return None
-    if isinstance(value, float) and value == int(value) and math.isfinite(value):
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
         value = int(value)
     if type(value) is not int or not low <= value <= high:
         notes.complain(("search", key), f"{value!r} is not a whole number from {low} to {high}")

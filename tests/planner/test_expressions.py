@@ -82,6 +82,7 @@ def test_arithmetic_with_units(text: str, result: float, unit: str) -> None:
         ("memory <= 72 GiB", True),
         ("batch <= 7", True),
         ("throughput >= 5/s", True),
+        ("throughput >= 5 1/s", True),
         ("throughput == 5 token/s", True),
         ("throughput == 5.0001 token/s", False),
         ("price <= 265 USD/day", True),

@@ -106,6 +106,15 @@ def test_all_complaints_come_together_with_their_places(toy: Make, tmp_path: Pat
         ({"constraints": ["ovens >= 4", "ovens <= 2"]}, "hold nowhere together"),
         ({"constraints": ["setup <= 1 s"]}, "holds nowhere in the space"),
         ({"constraints": ["kind == pie"], "space": {"ovens": [1], "kind": ["bread"]}}, "holds nowhere"),
+        ({"constraints": ["latency < -1 s"]}, "holds nowhere"),
+        ({"constraints": ["memory < 0 GiB"]}, "holds nowhere"),
+        ({"constraints": ["-1 s > latency"]}, "holds nowhere"),
+        ({"constraints": ["break_at < 0.5"]}, "break_at is not given here"),
+        ({"solvers": ["TillModel", "OvenModel"]}, "put OvenModel first"),
+        ({"objectives": [{"maximize": "setup"}]}, "setup is fixed"),
+        ({"objectives": [{"maximize": None}]}, "a column is due"),
+        ({"search": {"seed": float("nan")}}, "not a whole number"),
+        ({"search": {"trials": float("inf")}}, "not a whole number"),
         ({"search": {"trials": 0}}, "not a whole number"),
         ({"search": {"trials": 1.5}}, "not a whole number"),
         ({"search": {"keep": "none"}}, "neither all nor front"),
@@ -248,3 +257,22 @@ def test_a_study_may_name_a_catalogue_figure_in_a_constraint() -> None:
 def test_data_need_not_be_a_file(toy: Make) -> None:
     assert toy().name == "study"
     assert study_data()["title"] == toy().title
+
+
+@pytest.mark.parametrize("said", ["latency == 5 s", "latency <= 0 s", "latency > -1 s", "memory <= 1e9 GiB"])
+def test_what_a_metric_may_come_to_is_for_the_trials_to_say(toy: Make, said: str) -> None:
+    assert toy(constraints=[said]).constraints[0].text == said
+
+
+@pytest.mark.parametrize("name", ["Llama3_8B", "Llama-3-8B", "meta-llama/Meta-Llama-3-8B", "'Llama-3-8B'"])
+def test_a_constraint_knows_an_entry_by_all_its_names(name: str) -> None:
+    study = load_study(
+        {
+            "solvers": ["ServingModel"],
+            "fixed": {"hardware": "H100"},
+            "space": {"model": ["Llama3_70B", "Llama3_8B"]},
+            "objectives": [{"minimize": "itl"}],
+            "constraints": [f"model == {name}"],
+        }
+    )
+    assert study.constraints[0].violation({"model": np.array([0, 1])}).tolist() == [1.0, 0.0]
