@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TextIO
 
 import click
 
@@ -22,7 +25,8 @@ class Refused(Exception):
 def guarded(work: Callable[[], object]) -> int:
     """Do the work and say, in an exit code and on stderr, how it ended. A programming error shows its traceback."""
     try:
-        code = work()
+        with spoken_warnings():
+            code = work()
         sys.stdout.flush()
         return code if isinstance(code, int) else DONE
     except click.exceptions.Exit as end:
@@ -70,6 +74,25 @@ def complain(message: str) -> None:
     click.echo(f"{click.style('planner:', fg='red', bold=True)} {head}", err=True)
     for line in rest:
         click.echo(f"  {line}", err=True)
+
+
+@contextlib.contextmanager
+def spoken_warnings() -> Iterator[None]:
+    """Say warnings that are meant for people as sentences, without the line of code that they come from."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def say(
+            message: Warning | str, category: type[Warning], filename: str, lineno: int,
+            file: TextIO | None = None, line: str | None = None,
+        ) -> None:  # fmt: skip
+            if issubclass(category, UserWarning):
+                click.echo(f"{click.style('planner:', fg='yellow', bold=True)} {message}", err=True)
+            else:
+                shown(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = say
+        yield
 
 
 def _silence_stdout() -> None:

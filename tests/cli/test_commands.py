@@ -295,6 +295,12 @@ def test_validate_writes_json(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert made["rows"][1]["reason"]
 
 
+def test_a_warning_is_a_sentence(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    setting = "space.efficiency={low: 0.1, high: 0.35, step: 0.1}"
+    assert planner("run", "small.yaml", "--out", "r", "--quiet", "--set", setting) == 0
+    assert capsys.readouterr().err == "planner: steps of 0.1 end at 0.3, before high: 0.35\n"
+
+
 def test_a_fault_of_ours_shows_its_traceback(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
