@@ -88,7 +88,11 @@ FREE = (
     *(Free(q, "local", "apple", spread=s) for q, s in (
         ("kernel_time", 0.5), ("read_slowdown", 0.3), ("prefill_slowdown", 0.5),
     )),
-    *(Free(q, "local", "datacenter", spread=s) for q, s in (("kernel_time", 0.5), ("read_slowdown", 0.2))),
+    *(Free(q, "gpt-fast", spread=s) for q, s in (("kernel_time", 0.5), ("read_slowdown", 0.2))),
+    *(Free(q, "llama.cpp", spread=s) for q, s in (
+        ("cache_slowdown", 0.5), ("score_bytes", 0.4), ("elementwise_tensors", 0.4),
+    )),
+    Free("cache_slowdown", "llama.cpp", "apple", spread=0.7),
     *(Free(q, e, spread=s) for e in ("ExLlama", "TinyChat") for q, s in (
         ("kernel_time", 0.3), ("prefill_slowdown", 0.5),
     )),
@@ -190,7 +194,7 @@ def unfold(logs: np.ndarray, free: tuple[Free, ...], prior: dict[Key, float]) ->
     for log, item in zip(logs, free, strict=True):
         up = parent(item, prior)
         own = prior.get(item.key, prior[up] if up else math.nan)
-        base = own if up is None else made[up] * (own / prior[up] if prior[up] else 1.0)
+        base = made[up] * own / prior[up] if up is not None and prior[up] else own
         value = base * math.exp(log)
         made[item.key] = (
             min(value, 1.0) if item.quantity in ("stage_overlap", "mixed_share", "routing_independence") else value

@@ -126,7 +126,6 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     decode = step(running)
     spared = np.minimum(engine.mixed_share * decode.shared / (together * side_by_side), 0.8 * pace)
     stall = where(split, 0.0, (pace - spared) * (1.0 + (layout.dp_size - 1.0) * engine.uneven_ranks))
-    saturation = capacity(full, stall, slots, request.output, engine)
 
     def passing(drawn: Architecture, batch: Sample, queries: Token) -> Step:
         return decode_step(
@@ -135,6 +134,8 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
 
     guess = None if drafted is None else speculated(plan, drafted, running, decode, passing, layout.tp_size, device)
     itl = decode.total if guess is None else guess.itl
+    drafted_full = full if guess is None else full * (itl / decode.total)  # as much faster a token as at this batch
+    saturation = capacity(drafted_full, stall, slots, request.output, engine)
     spread = plan.length_variation
     loop = closed_loop(
         itl, prefill, fast_pace, stall, running, clients, request.output, spread, plan.requests_per_client, engine

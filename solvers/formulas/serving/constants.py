@@ -26,6 +26,10 @@ class Engine:
         "time to walk the inner dimension of the engine's products over that of the library's"
     )
     attention_slowdown: Ratio = column("time of the engine's attention over the kernel's")
+    cache_slowdown: Ratio = column("further slowdown of attention over the cache while decoding")
+    score_bytes: Byte = column("traffic of each score of a prompt's attention (0 where scores stay in the kernel)")
+    accumulate_gain: Ratio = column("peak at which the engine accumulates over that of 32-bit accumulation")
+    unpack_bytes: Byte = column("bytes of a wide copy of each narrow weight that a pass over prompts makes first")
     expert_slowdown: Ratio = column("time of the engine's experts over the kernel's")
     reduce_slowdown: Ratio = column("time of the engine's collectives over the kernel's")
     prefill_slowdown: Ratio = column("further slowdown of matrix products over whole prompts")

@@ -97,11 +97,17 @@ def prompt_step(
     model: Architecture, layout: Layout, prompts: Sample, passed: Token, prompt: Token,
     device: Device, kernels: Kernels, engine: Engine, rates: Rates | None = None,
 ) -> Step:  # fmt: skip
-    """One pass of `prompts` prompts on every rank, each with `passed` tokens that no cached prefix answers."""
+    """One pass of `prompts` prompts on every rank, each with `passed` tokens that no cached prefix answers.
+
+    Tokens beyond a chunk take further passes, each of which reads the weights, and unpacks them where the engine does.
+    """
     rates = step_rates(model, layout, device, kernels, engine) if rates is None else rates
     attention = prompt_attention(model, layout, prompts, passed, prompt, device, kernels, engine)
-    everywhere = prompts * layout.dp_size
-    return forward_step(
-        layout, rates, everywhere * passed, everywhere, attention,
+    passes = np.maximum(prompts * passed / engine.prompt_chunk, 1.0)
+    each = prompts * layout.dp_size / passes
+    step = forward_step(
+        layout, rates, each * passed, each, attention / passes,
         engine.prefill_kernel_time, rates.prompt_slowdown, rates.expert_prompt_slowdown,
     )  # fmt: skip
+    unpacked = dataclasses.replace(step, total=step.total + rates.unpack, shared=step.shared + rates.unpack)
+    return Step(*(getattr(unpacked, name) * passes for name in Step.__dataclass_fields__))

@@ -43,7 +43,7 @@ class Product:
 def own_product(kernels: Kernels, engine: Engine) -> Product:
     """Products in the precision's own arithmetic."""
     return Product(
-        np.minimum(kernels.gemm_flops_fraction / engine.gemm_slowdown, 1.0),
+        np.minimum(kernels.gemm_flops_fraction / engine.gemm_slowdown, 1.0) * engine.accumulate_gain,
         np.minimum(kernels.gemm_bandwidth_fraction / engine.read_slowdown, 1.0),
         kernels.gemm_overhead,
         kernels.gemm_walk * engine.walk_slowdown,

@@ -71,6 +71,7 @@ class Rates:
     head: Products
     experts: Experts
     prompt_slowdown: Ratio
+    unpack: Second
     expert_slowdown: Ratio
     expert_prompt_slowdown: Ratio
     row_elementwise: Second
@@ -131,7 +132,11 @@ def step_rates(model: Architecture, layout: Layout, device: Device, kernels: Ker
             engine.head_peak_flops, device, wide,
         ),
         experts=experts(model, group, layout.ep_size, device, kernels, engine),
-        prompt_slowdown=own.flops_fraction / np.minimum(kernels.gemm_flops_fraction / stretch, 1.0),
+        prompt_slowdown=own.flops_fraction
+        / (np.minimum(kernels.gemm_flops_fraction / stretch, 1.0) * engine.accumulate_gain),
+        unpack=engine.unpack_bytes / (kernels.elementwise_fraction * device.memory_bandwidth)
+        * ((mixers * mixer_weights + dense * dense_weights) / shards
+           + model.moe_layers * model.num_experts * params.expert / group),
         expert_slowdown=np.maximum(engine.expert_slowdown, bound),
         expert_prompt_slowdown=np.maximum(engine.expert_slowdown * engine.expert_prompt_slowdown, bound),
         row_elementwise=sublayers * engine.elementwise_tensors * model.hidden * device.activation_bytes
@@ -196,7 +201,7 @@ def decode_attention(
     widths = where(model.mla, 2.0 * model.kv_lora_rank + model.qk_rope_head_dim, model.head_dim + model.v_head_dim)
     work = 2.0 * sequences * queries * keys * (model.heads / layout.tp_size * widths)
     reading = decode_attention_time(cache, work, kernels, device.peak_flops, device.memory_bandwidth)
-    slowdown = np.maximum(engine.attention_slowdown, kernels.decode_bandwidth_fraction)
+    slowdown = np.maximum(engine.attention_slowdown * engine.cache_slowdown, kernels.decode_bandwidth_fraction)
     return slowdown * (reading + (layers - 1.0) * kernels.decode_overhead)
 
 
@@ -204,7 +209,10 @@ def prompt_attention(
     model: Architecture, layout: Layout, sequences: Count, queries: Token, keys: Token,
     device: Device, kernels: Kernels, engine: Engine,
 ) -> Second:  # fmt: skip
-    """Attention of all layers for whole prompts: the last `queries` of `keys` tokens, each seeing what is before it."""
+    """Attention of all layers for whole prompts: the last `queries` of `keys` tokens, each seeing what is before it.
+
+    Engines without fused attention write and read every score several times.
+    """
     layers = model.attention_layers + model.sliding_layers
     full = mean_keys(model, queries, keys)
     seen = (model.attention_layers * full + model.sliding_layers * np.minimum(full, windowed(model))) / (
@@ -217,4 +225,5 @@ def prompt_attention(
         kernels, device.peak_flops, device.memory_bandwidth,
     )  # fmt: skip
     slowdown = np.maximum(engine.attention_slowdown, kernels.attention_flops_fraction)
-    return slowdown * each * layers
+    scores = sequences * queries * seen * heads * engine.score_bytes
+    return (slowdown * each + scores / (kernels.elementwise_fraction * device.memory_bandwidth)) * layers
