@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 from dataclasses import dataclass, field
@@ -23,6 +24,10 @@ class Tally:
     nearest: int | None = None
     """The infeasible trial that misses by least."""
     violation: float = math.inf
+
+    def copy(self) -> Tally:
+        """Another of the same counts."""
+        return dataclasses.replace(self, reasons=self.reasons.copy())
 
     def take(self, rows: Rows, signals: Signals) -> None:
         """Count a batch."""

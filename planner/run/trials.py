@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -97,6 +97,14 @@ def write_whole(table: pa.Table, path: Path) -> None:
         raise
 
 
+class Filled(NamedTuple):
+    """How far a part is filled: one value, so that an interrupt finds a batch counted in all of it or in none."""
+
+    stop: int
+    held: int
+    tally: Tally
+
+
 class Keeper:
     """Gathers evaluated batches into parts."""
 
@@ -107,10 +115,24 @@ class Keeper:
         self._begin(0)
 
     def _begin(self, start: int) -> None:
-        self.start = self.stop = start
-        self.tally = Tally()
+        self.start = start
+        self.filled = Filled(start, 0, Tally())
         self.buffers: dict[str, np.ndarray] = {}
-        self.held = 0
+
+    @property
+    def stop(self) -> int:
+        """Past the last trial that was taken."""
+        return self.filled.stop
+
+    @property
+    def held(self) -> int:
+        """Rows in the buffers."""
+        return self.filled.held
+
+    @property
+    def tally(self) -> Tally:
+        """What the trials taken came to."""
+        return self.filled.tally
 
     def begin(self, start: int, rows: int) -> None:
         """Begin a part at a trial, with room for so many."""
@@ -120,14 +142,16 @@ class Keeper:
 
     def take(self, rows: Rows) -> None:
         """Take the next batch, which begins where the last ended."""
+        stop, held, tally = self.filled
         size = rows.batch.size
-        self.tally.take(rows, self.columns.signals)
+        tally = tally.copy()
+        tally.take(rows, self.columns.signals)
         add_feasible(self.front, rows)
         if self.all_rows:
             self._room(size)
-            self.columns.fill(self.buffers, self.held, rows)
-            self.held += size
-        self.stop += size
+            self.columns.fill(self.buffers, held, rows)
+            held += size
+        self.filled = Filled(stop + size, held, tally)
 
     def _room(self, size: int) -> None:
         capacity = len(self.buffers["trial"]) if self.buffers else 0
@@ -144,17 +168,15 @@ class Keeper:
             again: evaluates trials by number; needed where only the front is kept.
         """
         here = self.front.trials[(self.front.trials >= self.start) & (self.front.trials < self.stop)]
+        buffers, (stop, held, tally) = self.buffers, self.filled
         if not self.all_rows:
-            self.buffers = self.columns.buffers(len(here))
-            self.held = len(here)
-            if len(here):
-                self.columns.fill(self.buffers, 0, again(here))
-                self.buffers["trial"][:] = here
+            buffers, held = self.columns.buffers(len(here)), len(here)
+            if held:
+                self.columns.fill(buffers, 0, again(here))
+                buffers["trial"][:] = here
         front = tuple(int(t) for t in here)
-        made = Draft(
-            self.columns, self.folder, self.start, self.stop, self.buffers, self.held, self.tally, front, self.digest
-        )
-        self._begin(self.stop)
+        made = Draft(self.columns, self.folder, self.start, stop, buffers, held, tally, front, self.digest)
+        self._begin(stop)
         return made
 
 

@@ -461,3 +461,33 @@ def test_a_worker_that_dies_is_a_fault_of_the_machine(tmp_path: Path, monkeypatc
 
 def _die(shard: Any) -> None:
     os._exit(9)
+
+
+@pytest.mark.parametrize("where", ["take", "fill"])
+def test_an_interrupt_in_the_middle_of_a_batch_counts_it_nowhere(
+    toy: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    from planner.run.columns import TrialColumns
+    from planner.run.tally import Tally
+
+    owner: Any = Tally if where == "take" else TrialColumns
+    real, calls = getattr(owner, where), []
+
+    def interrupted(*given: Any) -> None:
+        real(*given)
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    settings = ["search.method=random", "search.batch=50", "search.trials=300"]
+    monkeypatch.setattr(owner, where, interrupted)
+    with pytest.raises(RunInterrupted):
+        planner.explore(toy(settings), tmp_path / "r")
+    monkeypatch.setattr(owner, where, real)
+    kept = planner.load_run(tmp_path / "r")
+    assert kept.info["trials"] == len(kept.trials()) == 100
+    again = planner.explore(toy(settings), tmp_path / "r", resume=True)
+    whole = planner.explore(toy(settings))
+    assert [again.info[k] for k in ("trials", "feasible", "reasons")] == [
+        whole.info[k] for k in ("trials", "feasible", "reasons")
+    ]
