@@ -81,7 +81,7 @@ class Chain:
             self.inputs.setdefault(key, Column(key, "name", selector.description, solver, default, optional))
         if not column.optional:
             for name, field in declared(column.record).items():
-                known = self.overridable.setdefault(name, dataclasses.replace(field, made_by=column.record.__name__))
+                known = self.overridable.setdefault(name, _overriding(field, column.record.__name__))
                 self._same_unit(field, known, solver)
 
     def _take_outputs(self, wiring: Wiring) -> None:
@@ -217,6 +217,15 @@ class Problem:
         if column.source in given:
             return given[column.source]
         return default_value(column)
+
+
+def _overriding(field: Column, record: str) -> Column:
+    """A record's field as a person may give it: never negative, and a rate or peak that divides never zero."""
+    bounded = field.minimum is not None or field.above is not None
+    if bounded or field.unit in ("bool", "choice", "name"):
+        return dataclasses.replace(field, made_by=record)
+    limit = {"above": 0.0} if field.unit in ("byte/s", "FLOP/s") else {"minimum": 0.0}
+    return dataclasses.replace(field, made_by=record, **limit)  # type: ignore[arg-type]
 
 
 def default_value(column: Column) -> Array:

@@ -142,9 +142,24 @@ def parameter(
     return dataclasses.field(metadata=meta)
 
 
-def column(description: str, *, choices: tuple[str, ...] = ()) -> Any:
-    """Declare a column that a solver makes, or a field of a catalogue record."""
-    return dataclasses.field(metadata={"description": description, "choices": choices})
+def column(
+    description: str,
+    *,
+    choices: tuple[str, ...] = (),
+    integer: bool = False,
+    minimum: float | None = None,
+    above: float | None = None,
+    maximum: float | None = None,
+) -> Any:
+    """Declare a column that a solver makes, or a field of a catalogue record.
+
+    The range is what a person may give in a record's place; where none is stated a figure is not negative.
+    """
+    meta = {
+        "description": description, "choices": choices, "integer": integer, "minimum": minimum, "above": above,
+        "maximum": maximum,
+    }  # fmt: skip
+    return dataclasses.field(metadata=meta)
 
 
 def record(description: str, *, keys: tuple[str, ...] = (), needs: tuple[str, ...] = (), optional: bool = False) -> Any:

@@ -50,7 +50,7 @@ class ServingPlan:
     engine: Engine = record("the engine that serves")
     draft: Architecture = record("the model that drafts", keys=("draft_model",), optional=True)
     speculation: SpeculationCosts = record("what speculation costs the engine")
-    batch_size: Sample = parameter("sequences that a replica decodes together", default=1, minimum=1)
+    batch_size: Sample = parameter("sequences that a replica decodes together", default=1, integer=True, minimum=1)
     concurrency: Sample = parameter(
         "clients of a replica in a closed loop; those beyond what fits wait (batch_size where not given)",
         optional=True, minimum=1,
@@ -66,7 +66,7 @@ class ServingPlan:
         choices=("continuous", "static"),
     )  # fmt: skip
     seq_len: Token = parameter(
-        "context while decoding (prompt and half the answer where not given)", optional=True, minimum=1
+        "context while decoding (prompt and half the answer where not given)", optional=True, integer=True, minimum=1
     )
     input_tokens: Token = parameter("tokens of a prompt (seq_len, or 1024, where not given)", optional=True, minimum=1)
     output_tokens: Token = parameter("tokens of an answer", default=256, minimum=1)
@@ -76,7 +76,9 @@ class ServingPlan:
     prefix_hit_rate: Ratio = parameter(
         "share of a prompt that a cached prefix answers", default=0.0, minimum=0, maximum=1
     )
-    num_requests: Count = parameter("requests of a run that ends (endless where not given)", optional=True, minimum=1)
+    num_requests: Count = parameter(
+        "requests of a run that ends (endless where not given)", optional=True, integer=True, minimum=1
+    )
     kv_offload: Choice = parameter(
         "where cached prefixes are kept: none means the accelerator's own memory", default="none", choices=OFFLOAD
     )
@@ -101,9 +103,11 @@ class ServingPlan:
     memory_utilization: Ratio = parameter(
         "share of the memory that the engine takes", optional=True, above=0, maximum=1
     )
-    max_batched_tokens: Token = parameter("tokens of prompts that the engine passes at once", optional=True, minimum=1)
+    max_batched_tokens: Token = parameter(
+        "tokens of prompts that the engine passes at once", optional=True, integer=True, minimum=1
+    )
     max_num_sequences: Count = parameter(
-        "sequences that a rank's engine decodes together at most", optional=True, minimum=1
+        "sequences that a rank's engine decodes together at most", optional=True, integer=True, minimum=1
     )
     efficiency: Ratio = parameter(
         "replaces the achieved fraction of the compute peak", optional=True, above=0, maximum=1

@@ -36,9 +36,11 @@ class SingleNodePlan:
     kernels: Kernels = record("how close its kernels come to its peaks")
     engine: Engine = record("the software that runs it")
     constants: TrainingConstants = record("how training kernels of its generation do")
-    batch_size: Sample = parameter("sequences, images or denoising steps in a batch", default=1, minimum=1)
+    batch_size: Sample = parameter(
+        "sequences, images or denoising steps in a batch", default=1, integer=True, minimum=1
+    )
     seq_len: Token = parameter(
-        "tokens in a sequence (the model's context up to 2048 where not given)", optional=True, minimum=1
+        "tokens in a sequence (the model's context up to 2048 where not given)", optional=True, integer=True, minimum=1
     )
     phase: Choice = parameter(
         "inference is a forward pass; training is forward, backward and update", default="inference",

@@ -42,7 +42,7 @@ _EXPANSION = table("data_pipeline", "expansion", DATA_KINDS)
 class TransformationPlan:
     """One batch on its way to the accelerator."""
 
-    batch_size: Sample = parameter("samples in one step of one accelerator", above=0)
+    batch_size: Sample = parameter("samples in one step of one accelerator", integer=True, minimum=1)
     sample_size_bytes: Byte = parameter("stored size of one sample", above=0)
     accelerator_step_time: Second = parameter("one step of the accelerator alone", above=0, source="latency")
     data_kind: Choice = parameter("what a sample is", default="image", choices=DATA_KINDS)
@@ -56,7 +56,7 @@ class TransformationPlan:
     n_workers: Count = parameter("worker processes of one loader", default=8, integer=True, minimum=0)
     n_loaders: Count = parameter("loaders on the host, each with its own workers", default=1, integer=True, minimum=1)
     cpu_threads: Count = parameter(
-        "hardware threads for each loader (no limit where it is not given)", optional=True, minimum=1
+        "hardware threads for each loader (no limit where it is not given)", optional=True, integer=True, minimum=1
     )
     worker_throughput: BytePerSecond = parameter(
         "stored bytes a second that one worker preprocesses by itself (by kind where it is not given)",

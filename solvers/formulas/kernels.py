@@ -21,21 +21,29 @@ from solvers.columns import Array, Byte, BytePerSecond, Count, FlopPerSecond, Ra
 class Kernels:
     """How close the kernels of one device in one precision come to its peaks."""
 
-    gemm_flops_fraction: Ratio = column("share of the peak that a large matrix product reaches")
-    gemm_bandwidth_fraction: Ratio = column("share of the memory bandwidth that a thin matrix product reaches")
+    gemm_flops_fraction: Ratio = column("share of the peak that a large matrix product reaches", above=0, maximum=1)
+    gemm_bandwidth_fraction: Ratio = column(
+        "share of the memory bandwidth that a thin matrix product reaches", above=0, maximum=1
+    )
     gemm_overhead: Second = column("fixed time of a matrix product")
     quantise_overhead: Second = column("fixed time of quantising its input, which engines fuse or launch apart")
     gemm_walk: Second = column("time to advance one element along the inner dimension of a matrix product")
     quantise_passes: Ratio = column("extra passes over the input of a matrix product, to quantise it")
-    attention_flops_fraction: Ratio = column("share of the precision's peak that attention over long contexts reaches")
+    attention_flops_fraction: Ratio = column(
+        "share of the precision's peak that attention over long contexts reaches", above=0, maximum=1
+    )
     attention_half_length: Token = column("mean keys a query sees at which prefill attention is half as efficient")
     attention_overhead: Second = column("fixed time of a prefill attention kernel")
     attention_walk: Second = column("time to advance one key along the context in prefill attention")
     softmax_width: Count = column("head dimensions that cost as much as the softmax of a score")
-    decode_bandwidth_fraction: Ratio = column("share of the memory bandwidth at which decode attention reads its cache")
+    decode_bandwidth_fraction: Ratio = column(
+        "share of the memory bandwidth at which decode attention reads its cache", above=0, maximum=1
+    )
     decode_overhead: Second = column("fixed time of a decode attention kernel")
-    expert_flops_fraction: Ratio = column("share of the peak that grouped expert products reach")
-    expert_bandwidth_fraction: Ratio = column("share of the memory bandwidth at which experts are read")
+    expert_flops_fraction: Ratio = column("share of the peak that grouped expert products reach", above=0, maximum=1)
+    expert_bandwidth_fraction: Ratio = column(
+        "share of the memory bandwidth at which experts are read", above=0, maximum=1
+    )
     expert_overhead: Second = column("fixed time of a layer of experts: routing, permutation and two grouped products")
     expert_half_rows: Token = column("tokens of an expert at which its products are half as efficient")
     expert_passes: Ratio = column("passes over the activations of a layer of experts")
@@ -44,15 +52,21 @@ class Kernels:
     collective_overhead: Second = column("fixed time of a library collective")
     collective_hop: Second = column("added time of each further step around the ring")
     alltoall_overhead: Second = column("fixed time of an all-to-all")
-    link_fraction: Ratio = column("share of the link's bandwidth that a large collective of two reaches")
+    link_fraction: Ratio = column(
+        "share of the link's bandwidth that a large collective of two reaches", above=0, maximum=1
+    )
     link_crowding: Ratio = column("added time for each byte as ranks go from two to very many (negative: they help)")
     link_ramp: Second = column("time scale over which a collective reaches its bandwidth")
     reduce_overhead: Second = column("fixed time of the engine's own all-reduce")
     reduce_hop: Second = column("its added time for each further rank")
-    reduce_fraction: Ratio = column("share of the link's bandwidth that it reaches between two ranks")
+    reduce_fraction: Ratio = column(
+        "share of the link's bandwidth that it reaches between two ranks", above=0, maximum=1
+    )
     reduce_crowding: Ratio = column("its added time for each byte as ranks go from two to very many")
     reduce_ramp: Second = column("time scale over which it reaches its bandwidth")
-    elementwise_fraction: Ratio = column("share of the memory bandwidth that copies and elementwise kernels reach")
+    elementwise_fraction: Ratio = column(
+        "share of the memory bandwidth that copies and elementwise kernels reach", above=0, maximum=1
+    )
     elementwise_overhead: Second = column("fixed time of an elementwise kernel")
     kernel_error: Ratio = column("typical relative error of a kernel's time, by the fit or by transfer to this device")
 

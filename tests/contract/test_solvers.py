@@ -163,6 +163,22 @@ def test_bad_arguments_are_refused_by_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
+def test_no_figure_of_the_catalogue_is_replaced_by_nonsense(name: str) -> None:
+    """A negative bandwidth would be a negative time, and none at all an endless one."""
+    solver = SOLVERS[name]
+    bound, _ = problem(solver)
+    good = {k: entries[0] for k, entries in bound.menus.items()}
+    for key, column in bound.chain.overridable.items():
+        if column.unit in NOT_UNITS:
+            continue
+        bad = [-1.0, float("nan"), float("inf"), "a lot"]
+        bad += [0] if column.unit in ("byte/s", "FLOP/s") or key in ("memory_capacity", "n_accelerators") else []
+        for value in bad:
+            with pytest.raises(InvalidInput, match=key):
+                solver().solve(**good, **{key: value})
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_a_chain_of_one_is_documented(name: str) -> None:
     chain = Chain([SOLVERS[name]])
     text = SOLVERS[name].solve.__doc__

@@ -15,8 +15,10 @@ class Engine:
     attention_peak_flops: FlopPerSecond = column("dense peak in the arithmetic of the attention projections")
     head_weight_bytes: Byte = column("stored bytes of one parameter of the vocabulary head")
     head_peak_flops: FlopPerSecond = column("dense peak in the arithmetic of the vocabulary head")
-    wide_flops_fraction: Ratio = column("share of the peak that a large product at 16 bit reaches")
-    wide_bandwidth_fraction: Ratio = column("share of the memory bandwidth that a thin product at 16 bit reaches")
+    wide_flops_fraction: Ratio = column("share of the peak that a large product at 16 bit reaches", above=0, maximum=1)
+    wide_bandwidth_fraction: Ratio = column(
+        "share of the memory bandwidth that a thin product at 16 bit reaches", above=0, maximum=1
+    )
     wide_overhead: Second = column("fixed time of a product at 16 bit")
     wide_walk: Second = column("time to advance one element along the inner dimension of a product at 16 bit")
     attention_wide: Ratio = column("1 where the attention projections stay at 16 bit though the rest is narrower")
@@ -29,6 +31,7 @@ class Engine:
     cache_slowdown: Ratio = column("further slowdown of attention over the cache while decoding")
     score_bytes: Byte = column("traffic of each score of a prompt's attention (0 where scores stay in the kernel)")
     accumulate_gain: Ratio = column("peak at which the engine accumulates over that of 32-bit accumulation")
+    unpack_work: Count = column("operations that a product of few rows spends on unpacking each narrow weight")
     unpack_bytes: Byte = column("bytes of a wide copy of each narrow weight that a pass over prompts makes first")
     expert_slowdown: Ratio = column("time of the engine's experts over the kernel's")
     reduce_slowdown: Ratio = column("time of the engine's collectives over the kernel's")

@@ -18,16 +18,24 @@ class TrainingConstants:
     wide_peak_flops: FlopPerSecond = column(
         "dense peak of the arithmetic that attention and the vocabulary head use (16 bit or wider)"
     )
-    gemm_fraction: Ratio = column("fraction of the peak that large matrix products of a layer reach")
-    wide_gemm_fraction: Ratio = column("the same for products in the wider arithmetic of attention and head")
-    grouped_gemm_fraction: Ratio = column("of that, what the grouped products of experts reach")
+    gemm_fraction: Ratio = column(
+        "fraction of the peak that large matrix products of a layer reach", above=0, maximum=1
+    )
+    wide_gemm_fraction: Ratio = column(
+        "the same for products in the wider arithmetic of attention and head", above=0, maximum=1
+    )
+    grouped_gemm_fraction: Ratio = column("of that, what the grouped products of experts reach", above=0, maximum=1)
     attention_fraction: Ratio = column(
         "fraction of the wide peak that the newest fused attention reaches on long sequences"
     )
-    portable_attention_fraction: Ratio = column("the same for fused attention not written for this generation")
+    portable_attention_fraction: Ratio = column(
+        "the same for fused attention not written for this generation", above=0, maximum=1
+    )
     attention_half_speed: Token = column("length at which fused attention runs at half of its long-sequence speed")
-    convolution_fraction: Ratio = column("fraction of the peak that convolutions reach")
-    memory_fraction: Ratio = column("fraction of the peak memory bandwidth that training kernels reach")
+    convolution_fraction: Ratio = column("fraction of the peak that convolutions reach", above=0, maximum=1)
+    memory_fraction: Ratio = column(
+        "fraction of the peak memory bandwidth that training kernels reach", above=0, maximum=1
+    )
     kernel_gap: Second = column("device time lost at each kernel's start and end")
     launch_time: Second = column("host time to launch one kernel from the training framework")
     hidden_passes: Count = column(
@@ -46,8 +54,8 @@ class TrainingConstants:
     logit_bytes: Byte = column("bytes read and written for each logit in the loss, forward and backward")
     score_bytes: Byte = column("bytes read and written for each attention score forward where attention is not fused")
     routed_kernels: Count = column("kernels that a layer of routed experts launches forward")
-    collective_fraction: Ratio = column("fraction of the link's peak that collectives reach")
-    network_fraction: Ratio = column("fraction of the network ports' peak that collectives reach")
+    collective_fraction: Ratio = column("fraction of the link's peak that collectives reach", above=0, maximum=1)
+    network_fraction: Ratio = column("fraction of the network ports' peak that collectives reach", above=0, maximum=1)
     link_latency: Second = column("latency of one hop over the link")
     collective_start: Second = column("time to start a collective, whatever its size")
     tensor_overlap: Ratio = column(
