@@ -50,5 +50,5 @@ def near(name: str, known: Iterable[str]) -> str:
     alike = [folded[c] for c in difflib.get_close_matches(given, list(folded), n=3, cutoff=0.6)]
     within = [n for n in names if given in n.lower().split("_")]
     ordered = [*alike, *begun] if len(given) > 4 else [*begun, *alike]  # of a short name, the beginning says most
-    close = list(dict.fromkeys([*ordered, *within]))[:3]
+    close = [n for n in dict.fromkeys([*ordered, *within]) if n != name][:3]
     return f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""

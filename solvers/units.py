@@ -82,7 +82,10 @@ def factor(name: str) -> float:
         raise UnitError(f"{name!r} is not a unit: {problem}") from problem
 
 
-_NUMBER = re.compile(r"\s*[-+]?(\d[\d_,]*\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+_NUMBER = re.compile(
+    r"\s*[-+]?(\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d*)?|\d[\d_]*(?!\d*,)(?:\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*", re.ASCII
+)
+"""Commas only between groups of three: `8,9` may be meant as 8.9, and is not 89."""
 _UNIT = re.compile(r"(1\s*/\s*)?[A-Za-zµμ%$¢_]+\d?(\s*[/*]\s*[A-Za-zµμ%$¢_]+\d?){0,3}")
 """Names joined by `/` and `*`: what a plan's units need, and no more."""
 

@@ -37,6 +37,7 @@ class NameIndex:
         for name, entry in self._exact.items():
             for text in _with_and_without_organisation(name):
                 words = _words(text)
+                found[_joined(words)].add(entry)
                 found["".join(words)].add(entry)
                 found[_ordered(words)].add(entry)
         return dict(found)
@@ -57,7 +58,7 @@ class NameIndex:
         for written in _with_and_without_organisation(text):
             words = _words(written)
             for fewer in _shortened(words):
-                matches = self._forms.get("".join(fewer)) or self._forms.get(_ordered(fewer))
+                matches = self._forms.get(_joined(fewer)) or self._forms.get(_ordered(fewer))
                 if matches:
                     return self._only(text, matches)
         near = near_names(text.rsplit("/", 1)[-1], self._exact)
@@ -97,6 +98,11 @@ def _words(text: str) -> list[str]:
     lowered = text.lower().replace("+", " plus ")
     kept = re.sub(r"(?<=\d)\.(?=\d)", "\0", lowered)
     return [w.replace("\0", ".") for w in re.split(r"[^0-9a-z\0]+", kept) if w]
+
+
+def _joined(words: list[str]) -> str:
+    """The words run together; where digits meet, a seam stays: Qwen2-57B is not Qwen2.5-7B, written Qwen2_5_7B."""
+    return re.sub(r"(?<=\d) (?=\d)", "-", " ".join(words)).replace(" ", "")
 
 
 def _ordered(words: list[str]) -> tuple[str, ...]:

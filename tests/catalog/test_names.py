@@ -80,3 +80,10 @@ def test_attribute_errors_offer_near_names_and_dir_lists_children() -> None:
         _ = Models.Language.Llama3_7OB
     assert {"Language", "Vision", "Diffusion"} <= set(dir(Models))
     assert "H100" in dir(Hardware.Cloud)
+
+
+@pytest.mark.parametrize("written", ["Qwen2-57B", "Qwen25-72B"])
+def test_digits_that_meet_keep_their_seam(written: str) -> None:
+    assert catalog.find("model", "Qwen2_5_7B").name == "Qwen2.5-7B"
+    with pytest.raises(UnknownName):
+        catalog.find("model", written)

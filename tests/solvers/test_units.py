@@ -78,11 +78,20 @@ def test_dressing_keeps_every_bit_and_survives_pickling() -> None:
         "__import__('os')",
         "3 s; 4",
         "1" * 500,
+        "8,9",
+        "1,00 s",
+        "1000,000",
+        "\u0968 s",
     ],
 )
 def test_text_that_is_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(UnitError):
         parse(text)
+
+
+def test_commas_part_groups_of_three() -> None:
+    assert bare("1,000", "") == 1000.0
+    assert bare("12,345,678.5 s", "s") == 12345678.5
 
 
 @given(st.text(max_size=40))
