@@ -92,7 +92,7 @@ FREE = (
     *(Free(q, "llama.cpp", spread=s) for q, s in (
         ("cache_slowdown", 0.5), ("score_bytes", 0.4), ("elementwise_tensors", 0.4),
     )),
-    Free("cache_slowdown", "llama.cpp", "apple", spread=0.7),
+    Free("cache_slowdown", "llama.cpp", "apple", spread=0.7), Free("unpack_work", "llama.cpp", "apple", "q4_k_m", 0.3),
     *(Free(q, e, spread=s) for e in ("ExLlama", "TinyChat") for q, s in (
         ("kernel_time", 0.3), ("prefill_slowdown", 0.5),
     )),

@@ -14,6 +14,12 @@ from solvers.columns import Byte, Count, Token, where
 from solvers.records import Architecture
 
 
+SELECTED_TOKENS = 2048.0
+"""Keys that a sparse indexer picks for each query (DeepSeek-V3.2 report; index_topk of DeepSeek-V3.2 and GLM-5)."""
+INDEX_BYTES = 132.0 / 128.0
+"""Bytes of an indexer's cached key a dimension: 8 bit, and a scale for each 128 (DeepSeek-V3.2 inference code)."""
+
+
 @dataclass(frozen=True)
 class LayerParams:
     """Parameters of one layer of each kind, of the head, and of what is left over."""
@@ -88,11 +94,22 @@ def cache_bytes_per_token(model: Architecture, tp_size: Count, kv_bytes: Byte) -
     return where(model.mla, latent, grouped) * kv_bytes
 
 
+def index_bytes_per_token(model: Architecture) -> Byte:
+    """Bytes that one token leaves in one layer's indexer on every rank; 0 where attention is not sparse."""
+    return model.indexer_head_dim * INDEX_BYTES
+
+
+def attended(model: Architecture, context: Token) -> Token:
+    """Keys of a context that a query attends to: all, or as many as an indexer picks."""
+    return where(model.indexer_heads > 0.0, np.minimum(context, SELECTED_TOKENS), context)
+
+
 def sequence_cache_bytes(model: Architecture, tp_size: Count, kv_bytes: Byte, context: Token) -> Byte:
     """Bytes that one sequence of `context` tokens holds on one rank, all layers: cache, windows, recurrent states."""
     tokens = model.attention_layers * context + model.sliding_layers * np.minimum(context, windowed(model))
     states = model.linear_layers * model.linear_state_bytes / tp_size
-    return cache_bytes_per_token(model, tp_size, kv_bytes) * tokens + states
+    index = model.attention_layers * index_bytes_per_token(model) * context
+    return cache_bytes_per_token(model, tp_size, kv_bytes) * tokens + (states + index)
 
 
 def windowed(model: Architecture) -> Token:

@@ -57,6 +57,14 @@ ERROR_SHOWN_BY = (
 """One constant of each kind of kernel, to average their errors over."""
 
 
+POWERED_BY = {
+    "class:hopper": "H100-SXM", "class:ada": "L40S", "class:ampere": "A100-SXM-80", "class:blackwell": "B200",
+    "class:blackwell_workstation": "RTX-PRO-6000-Blackwell-Server",
+}  # fmt: skip
+"""The device whose power for each operation the constants of a class were measured at."""
+BOUND_BY_POWER = ("gemm_flops_fraction", "expert_flops_fraction", "attention_flops_fraction")
+
+
 class Figure(NamedTuple):
     """One constant and where it comes from."""
 
@@ -71,11 +79,14 @@ def kernels_row(hardware: Entry, precision: Entry | str) -> dict[str, float]:
     """Every field of `Kernels`, in SI.
 
     The catalogue's fraction for attention is of the 16-bit peak, in which attention mostly runs; here it becomes a
-    fraction of the precision's own peak.
+    fraction of the precision's own peak. A card with less power for each operation than the one that was measured falls
+    short of its peak by more.
     """
     entry = catalog.find("precision", precision) if isinstance(precision, str) else precision
     figures = kernel_figures(hardware, entry)
     row = {name: figure.value for name, figure in figures.items()}
+    for name in BOUND_BY_POWER:
+        row[name] *= power_share(hardware, figures[name].place)
     sixteen_bit, own = peak_flops(hardware, catalog.find("precision", "w8a16")), peak_flops(hardware, entry)
     row["attention_flops_fraction"] *= float(np.fmin(1.0, sixteen_bit / own))
     row["kernel_error"] = float(np.mean([figures[name].error for name in ERROR_SHOWN_BY]))
@@ -90,6 +101,24 @@ def kernel_figures(hardware: Entry, precision: Entry | str) -> dict[str, Figure]
     places = [hardware.name, *classes(hardware), "class:accelerator", "class:pcie"]
     names = [f.name for f in dataclasses.fields(Kernels) if f.name != "kernel_error"]
     return {name: _first(name, places, (*formats, *SIXTEEN_BIT.get(name.split("_")[0], ()))) for name in names}
+
+
+def power_share(hardware: Entry, place: str) -> float:
+    """How much of a measured fraction a card with less power for each operation keeps, at most all of it.
+
+    Dynamic power rises with the cube of the clock, voltage following it, so that sustained work falls with the cube
+    root of the power that is there for each operation at the peak.
+    """
+    measured = POWERED_BY.get(place)
+    if measured is None:
+        return 1.0
+    each = [_power_each(device) for device in (hardware, catalog.find("hardware", measured))]
+    return min(1.0, float(np.cbrt(each[0] / each[1]))) if all(each) else 1.0
+
+
+def _power_each(hardware: Entry) -> float:
+    peak = hardware.get("peak_flops_bf16") or hardware.get("peak_flops_fp16")
+    return (hardware.get("tdp") or 0.0) / peak if peak else 0.0
 
 
 def classes(hardware: Entry) -> tuple[str, str]:

@@ -35,7 +35,7 @@ from solvers.formulas.serving.steady_state import (
     with_end,
 )
 from solvers.formulas.serving.step import Layout, Rates, Step, step_rates
-from solvers.formulas.transformer import cache_bytes_per_token
+from solvers.formulas.transformer import cache_bytes_per_token, index_bytes_per_token
 from solvers.records import Architecture, Device
 
 NORMAL_P95, NORMAL_P99 = 1.6449, 2.3263
@@ -200,8 +200,10 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
         ),
         "kv_pool": np.maximum(book.pool, 0.0),
         "kv_pool_tokens": np.maximum(book.pool, 0.0) / np.maximum(token_bytes, SHORTEST) * layout.dp_size,
-        "kv_bytes_per_token": (model.attention_layers + model.sliding_layers)
-        * cache_bytes_per_token(model, layout.tp_size, kv_bytes) / layout.pp_size,
+        "kv_bytes_per_token": (
+            (model.attention_layers + model.sliding_layers) * cache_bytes_per_token(model, layout.tp_size, kv_bytes)
+            + model.attention_layers * index_bytes_per_token(model)
+        ) / layout.pp_size,
         "kv_cache": needed,
         "weights_per_accelerator": book.weights,
         "activation_peak": book.activation_peak,

@@ -67,14 +67,17 @@ def mixed_product(wide: Ratio, one: Product, other: Product) -> Product:
 
 def products(
     count: Count, layers: Count, weights: Count, width: Count, inner: Count, weight_bytes: Byte, peak: FlopPerSecond,
-    device: Device, product: Product,
+    device: Device, product: Product, unpack_work: Count = 0.0,
 ) -> Products:  # fmt: skip
-    """`count` products in each of `layers`, that hold `weights` together and are joined by activations of `width`."""
+    """`count` products in each of `layers`, that hold `weights` together and are joined by activations of `width`.
+
+    Weights in blocks of few bits are read no faster than they are unpacked.
+    """
     byte = layers / (product.read_fraction * device.memory_bandwidth)
     launches = layers * count
     return Products(
         fixed=launches * product.overhead,
-        read=weights * weight_bytes * byte,
+        read=weights * np.maximum(weight_bytes * byte, layers * unpack_work / peak),
         walk=launches * inner * product.walk,
         row_arithmetic=layers * 2.0 * weights / (product.flops_fraction * peak),
         row_traffic=width * device.activation_bytes * byte,

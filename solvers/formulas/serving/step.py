@@ -29,7 +29,15 @@ from solvers.formulas.serving.products import (
     products_time,
     wide_product,
 )
-from solvers.formulas.transformer import cache_bytes_per_token, layer_params, mean_keys, windowed
+from solvers.formulas.transformer import (
+    SELECTED_TOKENS,
+    attended,
+    cache_bytes_per_token,
+    index_bytes_per_token,
+    layer_params,
+    mean_keys,
+    windowed,
+)
 from solvers.records import Architecture, Device
 
 
@@ -120,12 +128,12 @@ def step_rates(model: Architecture, layout: Layout, device: Device, kernels: Ker
     return Rates(
         projections=products(
             2.0, mixers, mixer_weights / shards, 2.0 * mixer_width, mixer_width / 2.0, engine.attention_weight_bytes,
-            engine.attention_peak_flops, device, mixed_product(engine.attention_wide, wide, own),
+            engine.attention_peak_flops, device, mixed_product(engine.attention_wide, wide, own), engine.unpack_work,
         ),
         mlp=products(
             2.0, dense, dense_weights / shards, 2.0 * model.hidden + model.mlp_matrices * dense_inner / shards,
             model.hidden,
-            device.weight_bytes, device.peak_flops, device, own,
+            device.weight_bytes, device.peak_flops, device, own, engine.unpack_work,
         ),
         head=products(
             1.0, 1.0 * (params.head > 0), params.head / shards, model.hidden, model.hidden, engine.head_weight_bytes,
@@ -192,14 +200,19 @@ def decode_attention(
 ) -> Second:  # fmt: skip
     """Attention of all layers for `queries` new tokens of each of a rank's sequences over their caches.
 
-    Latent attention works on the latent itself (weights absorbed), so every head scores the whole rank.
+    Latent attention works on the latent itself (weights absorbed), so every head scores the whole rank. Sparse attention
+    reads an indexer's keys of the whole context, and the cache of those it picks.
     """
     layers = model.attention_layers + model.sliding_layers
-    keys = model.attention_layers * context + model.sliding_layers * np.minimum(context, windowed(model))
+    keys = model.attention_layers * attended(model, context) + model.sliding_layers * (
+        np.minimum(context, windowed(model))
+    )
     states = 2.0 * model.linear_layers * model.linear_state_bytes / layout.tp_size
-    cache = sequences * (keys * cache_bytes_per_token(model, layout.tp_size, kv_bytes) + states)
+    index = model.attention_layers * index_bytes_per_token(model) * context
+    cache = sequences * (keys * cache_bytes_per_token(model, layout.tp_size, kv_bytes) + (states + index))
     widths = where(model.mla, 2.0 * model.kv_lora_rank + model.qk_rope_head_dim, model.head_dim + model.v_head_dim)
-    work = 2.0 * sequences * queries * keys * (model.heads / layout.tp_size * widths)
+    scoring = model.attention_layers * model.indexer_heads * model.indexer_head_dim * context
+    work = 2.0 * sequences * queries * (keys * (model.heads / layout.tp_size * widths) + scoring)
     reading = decode_attention_time(cache, work, kernels, device.peak_flops, device.memory_bandwidth)
     slowdown = np.maximum(engine.attention_slowdown * engine.cache_slowdown, kernels.decode_bandwidth_fraction)
     return slowdown * (reading + (layers - 1.0) * kernels.decode_overhead)
@@ -211,11 +224,14 @@ def prompt_attention(
 ) -> Second:  # fmt: skip
     """Attention of all layers for whole prompts: the last `queries` of `keys` tokens, each seeing what is before it.
 
-    Engines without fused attention write and read every score several times.
+    Engines without fused attention write and read every score several times. Sparse attention scores an indexer's keys
+    for every query, and works on the latents of those picked, wider than the keys and values it makes of a short prompt.
     """
     layers = model.attention_layers + model.sliding_layers
     full = mean_keys(model, queries, keys)
-    seen = (model.attention_layers * full + model.sliding_layers * np.minimum(full, windowed(model))) / (
+    latents = (2.0 * model.kv_lora_rank + model.qk_rope_head_dim) / np.maximum(model.head_dim + model.v_head_dim, 1.0)
+    worked = where(model.indexer_heads > 0.0, np.minimum(full, SELECTED_TOKENS * latents), full)
+    seen = (model.attention_layers * worked + model.sliding_layers * np.minimum(full, windowed(model))) / (
         np.maximum(layers, 1.0)
     )
     heads = np.maximum(model.heads / layout.tp_size, 1.0)
@@ -226,4 +242,9 @@ def prompt_attention(
     )  # fmt: skip
     slowdown = np.maximum(engine.attention_slowdown, kernels.attention_flops_fraction)
     scores = sequences * queries * seen * heads * engine.score_bytes
-    return (slowdown * each + scores / (kernels.elementwise_fraction * device.memory_bandwidth)) * layers
+    index = 2.0 * sequences * queries * full * (model.indexer_heads * model.indexer_head_dim)
+    return (
+        slowdown * each
+        + scores / (kernels.elementwise_fraction * device.memory_bandwidth)
+        + index / (kernels.attention_flops_fraction * device.peak_flops)
+    ) * layers
