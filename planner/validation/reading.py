@@ -7,8 +7,12 @@ is measured.
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 import re
-import warnings
+import zlib
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,26 +44,57 @@ def read_table(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise _refusal(path, "no such file" if not path.exists() else "is not a file")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pd.errors.ParserWarning)
-            frame = pd.read_csv(path, dtype=str, skipinitialspace=True, on_bad_lines="warn", encoding="utf-8-sig")
-    except (
-        pd.errors.EmptyDataError,
-        pd.errors.ParserError,
-        UnicodeDecodeError,
-        EOFError,
-        OSError,
-        ValueError,
-    ) as problem:
-        raise _refusal(path, f"is not a CSV file with a header: {str(problem).splitlines()[0]}") from problem
-    frame.columns = [str(c).strip() for c in frame.columns]
-    if frame.columns.duplicated().any():
-        twice = sorted(set(frame.columns[frame.columns.duplicated()]))
+        header, *rows = _lines(path)
+        names = [name.strip() for name in header]
+        frame = pd.read_csv(_rectangle(names, rows), dtype=str)
+    except (csv.Error, UnicodeDecodeError, EOFError, OSError, ValueError, zlib.error) as problem:
+        told = str(problem).splitlines() or ["it is empty"]
+        raise _refusal(path, f"is not a CSV file with a header: {told[0]}") from problem
+    twice = sorted(name for name, times in Counter(names).items() if times > 1 and name)
+    if twice:
         raise _refusal(path, f"has two columns named {', '.join(twice)}")
     if frame.empty:
         raise _refusal(path, "has a header and no rows")
     return frame.reset_index(drop=True)
 
+
+def _lines(path: Path) -> list[list[str]]:
+    """Every line's cells; commas part them, or semicolons or tabs where the header has those instead.
+
+    Raises:
+        ValueError: there is no line.
+    """
+    text = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode("utf-8-sig")
+    first = text.lstrip().split("\n", 1)[0]
+    delimiter = max(",;\t", key=first.count)
+    read = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    lines = [line for line in read if len(line) > 1 or any(line)]
+    if not lines:
+        raise ValueError("it is empty")
+    return lines
+
+
+def _rectangle(names: list[str], rows: list[list[str]]) -> io.StringIO:
+    """The rows at the header's width, with what lies beyond it in a column of its own."""
+    made = io.StringIO(newline="")
+    writer, width = csv.writer(made), len(names)
+    writer.writerow([*names, BEYOND])
+    for row in rows:
+        cells = (row + [""] * width)[:width]
+        writer.writerow([*cells, " ".join(cell for cell in row[width:] if cell.strip())])
+    made.seek(0)
+    return made
+
+
+BEYOND = "cells beyond the header"
+
+WHOLE = (
+    "n_gpus", "gpus_per_node", "tp_size", "pp_size", "dp_size", "cp_size", "ep_size", "moe_tp_size", "v_stages",
+    "layers", "hidden", "heads", "kv_heads", "head_dim", "ffn_hidden", "vocab", "num_experts", "top_k",
+    "moe_ffn_hidden", "seq_len", "micro_batch", "n_accelerators", "n_hosts", "n_samples", "tp",
+    "batch_size", "max_model_len",
+)  # fmt: skip
+"""Columns that count things of which there are no parts."""
 
 RAN_OUT = re.compile(r"\boom\b|out[ _-]*of[ _-]*memory|\boom[ _-]|does not fit|no kv room", re.IGNORECASE)
 """How files say that a plan ran out of memory."""
@@ -107,6 +142,8 @@ def prepare(
         if name not in made and "notes" in made:
             made[name] = made["notes"].str.extract(pattern, flags=re.IGNORECASE)[0]
     refused: dict[int, str] = {}
+    if BEYOND in made:
+        _refuse(refused, made[BEYOND].notna(), lambda row: "the row has more cells than the header")
     out = ran_out(made, measured, memory)
     for name in {*measured, *memory} & set(made.columns):
         made.loc[out, name] = np.nan
@@ -121,6 +158,9 @@ def prepare(
         _refuse(refused, infinite, lambda row, n=name: f"{n} is not finite")
         if name not in (*measured, *memory):
             _refuse(refused, made[name] < 0, lambda row, n=name: f"{n} is negative")
+        if name in WHOLE:
+            parts = np.isfinite(made[name]) & (made[name] % 1 != 0)
+            _refuse(refused, parts, lambda row, n=name: f"{n}: {made[n][row]:g} is not a whole number")
     for name in words:
         if name not in made:
             made[name] = pd.Series(np.nan, index=made.index, dtype=object)

@@ -186,3 +186,30 @@ def test_no_row_of_text_stops_it(tmp_path_factory: pytest.TempPathFactory, cells
     path.write_text(f"{HEADER}\n{row}\nb,f,right,2048,8,1,8,mfu,0.4,\n", encoding="utf-8", newline="")
     found = score(predictions(read_table(path), TASK, None), TASK)
     assert found.overall.rows + found.flagged.rows == 2
+
+
+def written(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+SERVING = "family,input_tokens,output_tokens,concurrency,tp_size,model,hardware,metric,value"
+SERVED = "a,512,128,8,1,Llama-3-8B,H100,output_tok_s,900"
+
+
+def test_semicolons_and_tabs_part_cells_too(tmp_path: Path) -> None:
+    commas = validate(written(tmp_path / "a.csv", SERVING, SERVED)).document()["rows"]
+    for sign in ";\t":
+        other = written(tmp_path / "b.csv", SERVING.replace(",", sign), SERVED.replace(",", sign))
+        assert validate(other).document()["rows"] == commas
+
+
+def test_cells_that_belong_nowhere_are_told(tmp_path: Path) -> None:
+    found = validate(
+        written(tmp_path / "a.csv", SERVING, SERVED, SERVED + ",,", SERVED + ",12", SERVED.replace(",1,L", ",1.5,L"))
+    )
+    reasons = [row["reason"] for row in found.document()["rows"]]
+    assert reasons[2:] == ["the row has more cells than the header", "tp_size: 1.5 is not a whole number"]
+    assert not any(reasons[:2])
+    with pytest.raises(InvalidInput, match="two columns named value"):
+        validate(written(tmp_path / "b.csv", SERVING + ",value", SERVED + ",1"))
