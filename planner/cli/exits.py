@@ -18,6 +18,10 @@ FAULT = 3
 INTERRUPTED = 130
 
 
+_NO_SUCH_PLACE = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
+"""What comes of a path that was given and cannot be read or written."""
+
+
 class Refused(Exception):
     """What was asked makes no sense; the message says what would."""
 
@@ -43,6 +47,9 @@ def guarded(work: Callable[[], object]) -> int:
     except Exception as problem:
         if is_bad_input(problem):
             complain(str(problem))
+            return BAD_INPUT
+        if isinstance(problem, _NO_SUCH_PLACE) and problem.filename is not None:
+            complain(f"{problem.filename}: {problem.strerror}")
             return BAD_INPUT
         if _is_fault_of_the_machine(problem):
             complain(str(problem))

@@ -38,7 +38,8 @@ def command(trials: Path, objectives: tuple[str, ...], out: Path | None, as_json
     frame, parameters = _trials(trials, objectives)
     front = pareto(frame, objectives)
     if out is not None:
-        front.to_parquet(out)
+        with out.open("wb") as file:
+            front.to_parquet(file)
     if as_json:
         units = {
             n: u

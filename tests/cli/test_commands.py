@@ -301,6 +301,16 @@ def test_a_warning_is_a_sentence(here: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == "planner: steps of 0.1 end at 0.3, before high: 0.35\n"
 
 
+@pytest.mark.parametrize("option", ["--html", "--out"])
+def test_a_place_that_cannot_be_written_is_named(here: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
+    assert planner("run", "small.yaml", "--out", "r", "--quiet") == 0
+    command = ["report", "r"] if option == "--html" else ["pareto", "r", "--objective", "minimize: itl"]
+    assert planner(*command, option, "absent/x") == 1
+    said = capsys.readouterr().err
+    assert said.startswith("planner: absent/")
+    assert said.endswith(": No such file or directory\n")
+
+
 def test_a_fault_of_ours_shows_its_traceback(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
