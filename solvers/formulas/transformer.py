@@ -13,7 +13,6 @@ import numpy as np
 from solvers.columns import Byte, Count, Token, where
 from solvers.records import Architecture
 
-
 SELECTED_TOKENS = 2048.0
 """Keys that a sparse indexer picks for each query (DeepSeek-V3.2 report; index_topk of DeepSeek-V3.2 and GLM-5)."""
 INDEX_BYTES = 132.0 / 128.0

@@ -200,8 +200,8 @@ def decode_attention(
 ) -> Second:  # fmt: skip
     """Attention of all layers for `queries` new tokens of each of a rank's sequences over their caches.
 
-    Latent attention works on the latent itself (weights absorbed), so every head scores the whole rank. Sparse attention
-    reads an indexer's keys of the whole context, and the cache of those it picks.
+    Latent attention works on the latent itself (weights absorbed), so every head scores the whole rank. Sparse
+    attention reads an indexer's keys of the whole context, and the cache of those it picks.
     """
     layers = model.attention_layers + model.sliding_layers
     keys = model.attention_layers * attended(model, context) + model.sliding_layers * (
@@ -225,7 +225,8 @@ def prompt_attention(
     """Attention of all layers for whole prompts: the last `queries` of `keys` tokens, each seeing what is before it.
 
     Engines without fused attention write and read every score several times. Sparse attention scores an indexer's keys
-    for every query, and works on the latents of those picked, wider than the keys and values it makes of a short prompt.
+    for every query, and works on the latents of those picked, which are wider than the keys and values that a short
+    prompt is given.
     """
     layers = model.attention_layers + model.sliding_layers
     full = mean_keys(model, queries, keys)
