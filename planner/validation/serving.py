@@ -291,4 +291,13 @@ def served_figures(asked: Prepared, served: dict[str, np.ndarray]) -> np.ndarray
 
 def interval(metric: pd.Series, entries: pd.DataFrame) -> np.ndarray:
     """Half-width, as a factor, of the interval that held four of five measurements when their family was left out."""
-    return np.array([interval_of(m, e) for m, e in zip(metric, entries["engine"], strict=True)])
+    places: dict[tuple[Any, ...], float] = {}
+    factors = []
+    for asked in zip(
+        metric, entries["engine"], entries["hardware"], entries["precision"], entries["model"], strict=True
+    ):
+        key = (asked[0], *(entry.name for entry in asked[1:]))
+        if key not in places:
+            places[key] = interval_of(*asked[:4], experts=bool(asked[4].get("num_experts")))
+        factors.append(places[key])
+    return np.array(factors)

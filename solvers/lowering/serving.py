@@ -133,12 +133,21 @@ def _peak(hardware: Any, arithmetics: tuple[str, ...]) -> float:
     return max(found) if found else math.nan
 
 
-def interval_of(metric: str, engine: Any) -> float:
-    """The factor within which four of five figures of a kind lay when their family was left out of the fit."""
+NORMAL_P90 = 1.2816
+"""Four of five of a normal distribution lie within so many standard deviations of its middle."""
+
+
+def interval_of(metric: str, engine: Any, hardware: Any, precision: Any, experts: bool) -> float:
+    """The factor within which four of five figures of a kind lay when their family was left out of the fit.
+
+    Wider where kernel constants were not measured on the device: their error is added in quadrature, as far as the
+    engine's own constants were not fitted on such devices.
+    """
     filed = _filed()
-    for scope in (*engine_scopes(engine), ""):
-        for quantity in (f"interval_{metric}", "interval"):
-            value = filed.get((quantity, scope, "", ""))
-            if value is not None:
-                return value
-    return 2.0
+    scopes = (*engine_scopes(engine), "")
+    quantities = [f"interval_{metric}_experts"] * experts + [f"interval_{metric}"]
+    found = (filed.get((quantity, scope, "", "")) for quantity in quantities for scope in scopes)
+    base = next((value for value in found if value is not None), filed["interval", "", "", ""])
+    excess = max(kernels_row(hardware, precision)["kernel_error"] - filed["measured_kernel_error", "", "", ""], 0.0)
+    share = constant_for("interval_kernel_share", engine_scopes(engine), (), ())
+    return math.exp(math.hypot(math.log(base), share * NORMAL_P90 * excess))
