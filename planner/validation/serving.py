@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from planner.validation.serving_rows import (
+    DIES,
     LOCAL,
     STATIC,
     cache_of,
@@ -93,6 +94,8 @@ def _entries(model: Any, chip: Any, weights: Any, engine: Any, catalog: Any) -> 
             return found | {"refused": f"unknown {kind}"}
     name = engine_of(engine)
     found["engine"] = catalog.find("engine", name)
+    if name in LOCAL and found["hardware"].name in DIES:
+        found["hardware"] = catalog.find("hardware", DIES[found["hardware"].name])
     try:
         found["precision"] = catalog.find("precision", format_of(weights, model, name, found["hardware"]))
     except CatalogError:

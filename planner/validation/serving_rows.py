@@ -30,6 +30,8 @@ ENGINES = (
 """Words in the engine's name, in order, and the catalogue's engine."""
 GPT_OSS = r"gpt-oss"
 LOCAL = ("gpt-fast", "llama.cpp", "ExLlama", "TinyChat", "MLX")
+DIES = {"MI250X": "MI250X-GCD"}
+"""Packages of two dies, each of which a framework counts as a device of its own."""
 STATIC = ("TensorRT-LLM-0.x", "FasterTransformer", "Megatron")
 PROMPTS = {"lm-arena-chat": 100.0, "gpqa": 250.0, "sourcegraph-fim": 300.0, "llama-2-70b": 294.0, "mixtral-8x7b": 400.0}
 """Mean prompts of public workloads whose tables leave them out, in orders of magnitude: LM Arena chat, GPQA, code
