@@ -20,6 +20,8 @@ from solvers.formulas.serving.plan import (
     at_efficiency,
     decode_step,
     lengths,
+    limited,
+    never,
     prompt_step,
     usable,
 )
@@ -52,12 +54,7 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     model = plan.model
     layout = Layout(plan.tp_size, plan.pp_size, plan.dp_size, plan.ep_size)
     kernels, engine = at_efficiency(plan.kernels, plan.engine, plan.efficiency)
-    engine = dataclasses.replace(
-        engine,
-        max_sequences=otherwise(plan.max_num_sequences, engine.max_sequences),
-        profile_sequences=otherwise(plan.max_num_sequences, engine.profile_sequences),
-        max_batched_tokens=otherwise(plan.max_batched_tokens, engine.max_batched_tokens),
-    )
+    engine = limited(plan, engine)
     device = usable(plan.device, engine)
     kv_bytes = KV_BYTES[plan.kv_precision]
     request = lengths(plan)
@@ -109,7 +106,7 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
 
     # steady state of a replica
     farthest = engine.max_sequences * layout.dp_size
-    full, far, alone = step(slots).total, step(farthest).total, step(1.0).total
+    full = step(slots).total
     taking = where(
         split,
         prefill_replicas(
@@ -120,8 +117,12 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     decoding = where(split, np.maximum(plan.replicas - taking, 1.0), plan.replicas)
     rate = otherwise(plan.request_rate, SHORTEST) / decoding
     prompt_rate = where(split, otherwise(plan.request_rate, SHORTEST) / np.maximum(taking, 1.0), rate)
-    opened = running_at_rate(rate, request.output, far, alone, farthest, engine, where(split, 0.0, pace))
-    running = np.maximum(where(streams, np.minimum(opened, slots), settled), 1.0)
+    if never(streams):
+        running = np.maximum(settled, 1.0)
+    else:
+        far, alone = step(farthest).total, step(1.0).total
+        opened = running_at_rate(rate, request.output, far, alone, farthest, engine, where(split, 0.0, pace))
+        running = np.maximum(where(streams, np.minimum(opened, slots), settled), 1.0)
     clients = where(given(plan.concurrency) & ~plan.max_load, clients, running)
     decode = step(running)
     spared = np.minimum(engine.mixed_share * decode.shared / (together * side_by_side), 0.8 * pace)
@@ -140,10 +141,23 @@ def serve(plan: Any, drafting: bool) -> dict[str, Array]:
     loop = closed_loop(
         itl, prefill, fast_pace, stall, running, clients, request.output, spread, plan.requests_per_client, engine
     )
-    stream = open_loop(
-        itl, prefill, fast_pace, stall, running, slots, rate, prompt_rate, saturation, request.output, spread, engine
-    )
-    state = choose(streams, stream, choose(static, static_batch(itl, prefill, running, request.output), loop))
+    state = choose(static, static_batch(itl, prefill, running, request.output), loop)
+    if not never(streams):
+        stream = open_loop(
+            itl,
+            prefill,
+            fast_pace,
+            stall,
+            running,
+            slots,
+            rate,
+            prompt_rate,
+            saturation,
+            request.output,
+            spread,
+            engine,
+        )
+        state = choose(streams, stream, state)
     state = with_end(state, running, sent)
 
     # the whole plan

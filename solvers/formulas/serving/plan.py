@@ -40,6 +40,18 @@ class Lengths:
     longest: Token
 
 
+def limited(plan: Any, engine: Engine) -> Engine:
+    """The engine with the limits that the plan states in place of its own; it sizes its sampler by them."""
+    if never(given(plan.max_num_sequences), given(plan.max_batched_tokens)):
+        return engine
+    return dataclasses.replace(
+        engine,
+        max_sequences=otherwise(plan.max_num_sequences, engine.max_sequences),
+        profile_sequences=otherwise(plan.max_num_sequences, engine.profile_sequences),
+        max_batched_tokens=otherwise(plan.max_batched_tokens, engine.max_batched_tokens),
+    )
+
+
 def lengths(plan: Any) -> Lengths:
     """Prompt, answer and context of a mean request."""
     prompt = otherwise(plan.input_tokens, otherwise(plan.seq_len, DEFAULT_PROMPT))
@@ -51,14 +63,23 @@ def lengths(plan: Any) -> Lengths:
     return Lengths(prompt, passed, plan.output_tokens, context, longest)
 
 
+def never(*conditions: Flag) -> bool:
+    """True where all are single conditions that do not hold: what depends on them need not be worked out."""
+    return all(np.ndim(condition) == 0 and not condition for condition in conditions)
+
+
 def usable(device: Device, engine: Engine) -> Device:
     """The device with a finite peak also where it lacks the precision: an infeasible plan has finite figures."""
+    if never(np.isnan(device.peak_flops)):
+        return device
     return dataclasses.replace(device, peak_flops=otherwise(device.peak_flops, engine.head_peak_flops))
 
 
 def at_efficiency(kernels: Kernels, engine: Engine, efficiency: Array) -> tuple[Kernels, Engine]:
     """Constants in which a stated efficiency replaces the achieved fraction of the compute peak, and nothing else."""
     stated = given(efficiency)
+    if never(stated):
+        return kernels, engine
     fraction = otherwise(efficiency, kernels.gemm_flops_fraction)
     experts = otherwise(efficiency, kernels.expert_flops_fraction)
     slow, prompts = where(stated, 1.0, engine.gemm_slowdown), where(stated, 1.0, engine.prefill_slowdown)
