@@ -64,8 +64,8 @@ def lengths(plan: Any) -> Lengths:
 
 
 def never(*conditions: Flag) -> bool:
-    """True where all are single conditions that do not hold: what depends on them need not be worked out."""
-    return all(np.ndim(condition) == 0 and not condition for condition in conditions)
+    """True where all are single conditions (of one value, or one for all rows) that do not hold: skip what they ask."""
+    return all(np.size(condition) == 1 and not condition for condition in conditions)
 
 
 def usable(device: Device, engine: Engine) -> Device:
